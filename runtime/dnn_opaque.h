@@ -15,6 +15,7 @@
 #include "runtime/dnn_count.h"
 #include "runtime/dnn_elements.h"
 #include "runtime/dnn_index.h"
+#include "runtime/dnn_random.h"
 #include "runtime/dnn_select.h"
 #include "runtime/dnn_unique.h"
 

@@ -178,6 +178,8 @@ var zeroTable = []spec{
 	{"Attention", nil, "f32[1,2,0,4] f32[1,2,5,4] f32[1,2,5,4]", "f32[1,2,0,4]"},
 	{"RoiAlign", []any{"sampling_ratio", 2}, "f32[1,1,4,4] f32[0,4] i64[0]=", "f32[0,1,1,1]"},
 	{"RoiAlign", []any{"sampling_ratio", 2}, "f32[1,0,4,4] f32[2,4] i64[2]=0", "f32[2,0,1,1]"},
+	{"RoiAlign", nil, "f32[1,1,4,4] f32[0,4] i64[0]=", "f32[0,1,1,1]"},
+	{"RoiAlign", nil, "f32[1,0,4,4] f32[2,4] i64[2]=0", "f32[2,0,1,1]"},
 	{"NonMaxSuppression", nil, "f32[1,0,4] f32[1,1,0] M:i64[1]=3", "i64[0,3]"},
 	{"NonMaxSuppression", nil, "f32[1,2,4] f32[1,1,2] M:i64[1]=0", "i64[0,3]"},
 	{"Det", nil, "f32[0,3,3]", "f32[0]"},

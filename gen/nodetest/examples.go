@@ -8,7 +8,7 @@ import (
 
 // families are the lists of our own examples. Their results are worked out by hand or by
 // ONNX's reference implementation.
-var families = []func() []example{activationExamples, newTypeExamples, borderExamples, roiExamples, trainExamples, extremeExamples}
+var families = []func() []example{activationExamples, newTypeExamples, borderExamples, roiExamples, alignExamples, normExamples, trainExamples, extremeExamples}
 
 func activationExamples() []example {
 	celu := each([]ir.DType{ir.F16, ir.BF16, ir.F64}, func(t ir.DType) example {

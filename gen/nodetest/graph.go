@@ -99,6 +99,9 @@ func (c *Case) Bind(g *ir.Graph) (Bound, map[string]*ir.Tensor) {
 // isStructural reports whether the table marks operand i of n.
 func isStructural(n *ir.Node, i int) bool {
 	row := ops.Lookup(n.Op)
+	if row == nil { // one of the compiler's own, which the importer made
+		return false
+	}
 	var params []ops.Param
 	for _, p := range row.Inputs {
 		if n.Version == 0 || (n.Version >= p.Since && (p.Until == 0 || n.Version <= p.Until)) {

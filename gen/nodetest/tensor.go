@@ -26,6 +26,9 @@ func decode(b []byte) (*ir.Tensor, error) {
 		return nil, err
 	}
 	typ, ok := dtypes[onnxpb.TensorProto_DataType(p.GetDataType())]
+	if four, is := fourBits[onnxpb.TensorProto_DataType(p.GetDataType())]; is {
+		return decodeFourBits(four, p), nil
+	}
 	if !ok {
 		return nil, fmt.Errorf("element type %d", p.GetDataType())
 	}
@@ -41,6 +44,24 @@ func decode(b []byte) (*ir.Tensor, error) {
 		return nil, fmt.Errorf("%d bytes for shape %v of %s", len(t.Data), p.Dims, typ)
 	}
 	return t, nil
+}
+
+// fourBits are the types of two integers to a byte, which the compiler takes and gives a byte each.
+var fourBits = map[onnxpb.TensorProto_DataType]ir.DType{onnxpb.TensorProto_INT4: ir.I8, onnxpb.TensorProto_UINT4: ir.U8}
+
+func decodeFourBits(t ir.DType, p *onnxpb.TensorProto) *ir.Tensor {
+	bytes := p.RawData
+	for _, v := range p.Int32Data {
+		bytes = append(bytes, byte(v))
+	}
+	out := ir.NewTensor(t, p.Dims...)
+	for i := range out.Data {
+		x := bytes[i/2] >> (i % 2 * 4) << 4
+		if out.Data[i] = x >> 4; t == ir.I8 {
+			out.Data[i] = byte(int8(x) >> 4)
+		}
+	}
+	return out
 }
 
 // typed are the elements out of the fields that protobuf types.

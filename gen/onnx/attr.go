@@ -27,11 +27,14 @@ func (s *scope) attributes(n *ir.Node, p *onnxpb.NodeProto) error {
 		if err != nil {
 			return fmt.Errorf("attribute %s: %w", show(name), err)
 		}
+		if isNibble(a.GetT().GetDataType()) {
+			return refusef("attribute %s is a tensor of type int4 or uint4; supported are those of Constant nodes and initializers", show(name))
+		}
 		if g, ok := x.(*onnxpb.GraphProto); ok {
 			if len(regions) == limit.Regions {
 				return fmt.Errorf("attribute %s: it is a graph, as are %d others; operators of ONNX have at most %d", show(name), len(regions), limit.Regions)
 			}
-			r, err := s.region(g)
+			r, err := s.region(n.Op, g)
 			if err != nil {
 				return fmt.Errorf("attribute %s: %w", show(name), err)
 			}
@@ -46,11 +49,11 @@ func (s *scope) attributes(n *ir.Node, p *onnxpb.NodeProto) error {
 	return nil
 }
 
-// region converts a subgraph.
-func (s *scope) region(p *onnxpb.GraphProto) (*scope, error) {
+// region converts a subgraph of an operator.
+func (s *scope) region(of string, p *onnxpb.GraphProto) (*scope, error) {
 	r := &scope{
 		im: s.im, g: &ir.Graph{Name: p.GetName(), Opset: max(s.frame.opsets[""], modernOpset)},
-		frame: s.frame, parent: s, depth: s.depth + 1,
+		frame: s.frame, parent: s, of: of, depth: s.depth + 1,
 	}
 	return r, r.graph(p)
 }

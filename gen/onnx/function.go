@@ -93,7 +93,7 @@ func (s *scope) inline(p *onnxpb.NodeProto, f *onnxpb.FunctionProto, operands []
 	if err != nil {
 		return err
 	}
-	body := &scope{im: s.im, g: s.g, frame: callee, depth: s.depth,
+	body := &scope{im: s.im, g: s.g, frame: callee, caller: s, depth: s.depth,
 		env: map[string]*ir.Value{}, inits: map[string]*onnxpb.TensorProto{}}
 	if len(operands) > len(f.Input) || len(p.Output) > len(f.Output) {
 		return fmt.Errorf("the function takes %d operands and has %d results", len(f.Input), len(f.Output))

@@ -25,7 +25,10 @@ type importer struct {
 	used    map[string]bool
 	numbers map[string]int // how many names that are like a name are taken
 	nodes   int
-	outputs map[string]bool // names of the model's outputs
+	outputs map[string]bool    // names of the model's outputs
+	seed    *ir.Value          // the input of the seed, where there is one
+	nibbles map[*ir.Value]bool // values of 4 bits
+	streams int64              // how many nodes draw random numbers
 	// What is read of tensors, of attributes' lists and of constants made of these: each time that a function is
 	// inlined its nodes have them again.
 	tensors map[*onnxpb.TensorProto]*ir.Tensor
@@ -37,7 +40,7 @@ func newImporter(m *onnxpb.ModelProto, payloads []payload, file *ir.File, extern
 	im := &importer{
 		opt: opt, payloads: payloads, file: &ir.File{R: file.R, Size: file.Size},
 		externals: map[string]*ir.File{}, missing: map[string]int{},
-		functions: map[functionKey]*onnxpb.FunctionProto{}, used: map[string]bool{}, numbers: map[string]int{}, outputs: map[string]bool{},
+		functions: map[functionKey]*onnxpb.FunctionProto{}, nibbles: map[*ir.Value]bool{}, used: map[string]bool{}, numbers: map[string]int{}, outputs: map[string]bool{},
 		tensors: map[*onnxpb.TensorProto]*ir.Tensor{}, lists: map[*onnxpb.AttributeProto]any{}, vectors: map[*payload]*ir.Tensor{},
 	}
 	for loc, f := range external {
@@ -123,7 +126,11 @@ func opsetImports(list []*onnxpb.OperatorSetIdProto) (map[string]int, error) {
 	return out, nil
 }
 
-// sinceVersion is the opset that introduced the definition of op in force at opset.
+// deprecatedButWritten are operators that ONNX deprecated in the opset which introduced them, and that exporters write all the same: the
+// definition has a meaning, and the newest one of an older opset is none.
+var deprecatedButWritten = map[string]int{"GroupNormalization": 18}
+
+// sinceVersion returns the opset that introduced the definition of op in force at opset.
 func sinceVersion(op string, opset int) (int, error) {
 	all, ok := sinceVersions[op]
 	if !ok {
@@ -133,6 +140,8 @@ func sinceVersion(op string, opset int) (int, error) {
 	switch {
 	case i < 0:
 		return 0, refusef("the operator exists since opset %d", abs(all[0]))
+	case all[i] < 0 && deprecatedButWritten[op] == -all[i]:
+		return -all[i], nil
 	case all[i] < 0:
 		return 0, refusef("the operator is deprecated since opset %d", -all[i])
 	}

@@ -90,6 +90,12 @@ func (s *scope) node(p *onnxpb.NodeProto) error {
 			return refusal{err}
 		}
 	}
+	if done, err := s.ofNibbles(p, version, operands); done || err != nil {
+		return err
+	}
+	if drawn, err := s.draw(p, version, operands); drawn || err != nil {
+		return err
+	}
 	return s.add(p, version, operands)
 }
 
@@ -232,7 +238,9 @@ func (s *scope) constantNode(p *onnxpb.NodeProto) error {
 	if err != nil {
 		return err
 	}
-	return s.define(p.Output[0], s.constant(p.Output[0], t))
+	v := s.constant(p.Output[0], t)
+	s.im.nibbles[v] = isNibble(p.Attribute[0].GetT().GetDataType())
+	return s.define(p.Output[0], v)
 }
 
 // constantList is the value of a Constant node's one attribute where it is a list, or nil: such a list may be as long as any

@@ -50,6 +50,8 @@ type Options struct {
 	// Fill makes pseudo-random weights for tensors whose external data has the
 	// location "random" (graphs without weights, for tests and benchmarks).
 	Fill bool
+	// Seed is of random numbers.
+	Seed Seed
 	// Supported reports why an operator is not supported (nil: it is). Read reports
 	// all unsupported nodes together. A nil function supports all of ai.onnx.
 	Supported func(op string, version int) error

@@ -81,6 +81,9 @@ func (p *places) source(t *onnxpb.TensorProto) (*ir.Source, error) {
 	if err != nil {
 		return nil, err
 	}
+	if isNibble(t.GetDataType()) {
+		return nil, errors.New("its elements are of 4 bits, which share bytes")
+	}
 	n, err := ir.Len(t.GetDims())
 	if err != nil {
 		return nil, err

@@ -17,6 +17,8 @@ type scope struct {
 	env    map[string]*ir.Value
 	inits  map[string]*onnxpb.TensorProto // constants that nothing has used yet
 	sparse map[string]bool                // names of sparse initializers
+	caller *scope                         // of a function's body: where it is called
+	of     string                         // the operator whose region it is
 	top    bool                           // the model's own graph
 	depth  int
 	// captured are the outer values that this region uses, and inner its inputs for them.
@@ -85,6 +87,11 @@ func (s *scope) inputs(p *onnxpb.GraphProto) error {
 			return fmt.Errorf("input %s: the name is empty or taken", show(name))
 		}
 		v := &ir.Value{Name: name}
+		if _, sequence := in.GetType().GetValue().(*onnxpb.TypeProto_SequenceType); sequence && !s.top { // whose tensors package inline finds
+			s.env[name] = v
+			s.g.Inputs = append(s.g.Inputs, v)
+			continue
+		}
 		shape := staticShape
 		if s.top {
 			shape = func(p *onnxpb.TensorShapeProto) (ir.Shape, bool, error) {
@@ -105,6 +112,13 @@ func (s *scope) inputs(p *onnxpb.GraphProto) error {
 		}
 		s.env[name] = v
 		s.g.Inputs = append(s.g.Inputs, v)
+		if isNibble(in.GetType().GetTensorType().GetElemType()) {
+			inner, err := s.nibbleInput(v)
+			if err != nil {
+				return fmt.Errorf("input %s: %w", show(name), err)
+			}
+			s.env[name] = inner
+		}
 	}
 	return nil
 }
@@ -120,6 +134,9 @@ func (s *scope) outputs(p *onnxpb.GraphProto) error {
 		}
 		if v == nil || seen[name] && s.top {
 			return fmt.Errorf("output %s is empty or listed twice", show(name))
+		}
+		if !s.top && s.im.nibbles[v] {
+			return refusef("output %s of a graph that a node runs is of type int4 or uint4; supported is to cast it to int8", show(name))
 		}
 		seen[name] = true
 		s.g.Outputs = append(s.g.Outputs, v)
@@ -176,6 +193,7 @@ func (s *scope) capture(outer *ir.Value) *ir.Value {
 		return in
 	}
 	in := &ir.Value{Name: outer.Name, Type: outer.Type, Shape: outer.Shape, HasShape: outer.HasShape}
+	s.im.nibbles[in] = s.im.nibbles[outer]
 	if s.inner == nil {
 		s.inner = map[*ir.Value]*ir.Value{}
 	}
@@ -194,7 +212,9 @@ func (s *scope) initializer(name string, p *onnxpb.TensorProto) (*ir.Value, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.constant(name, t), nil
+	v := s.constant(name, t)
+	s.im.nibbles[v] = isNibble(p.GetDataType())
+	return v, nil
 }
 
 // constant makes a constant value. Constants are visible in all graphs, so names

@@ -25,7 +25,10 @@ func elementType(t int32) (ir.DType, error) {
 	if d, ok := dtypes[onnxpb.TensorProto_DataType(t)]; ok {
 		return d, nil
 	}
-	return ir.Invalid, refusef("element type %s is not supported; supported are bool, (u)int8 to (u)int64, float16, bfloat16, float and double",
+	if d, ok := nibbles[onnxpb.TensorProto_DataType(t)]; ok {
+		return d, nil
+	}
+	return ir.Invalid, refusef("element type %s is not supported; supported are bool, (u)int4 to (u)int64, float16, bfloat16, float and double",
 		onnxpb.TensorProto_DataType(t))
 }
 
@@ -77,6 +80,10 @@ func (im *importer) tensorOf(p *onnxpb.TensorProto) (*ir.Tensor, error) {
 		return nil, err
 	}
 	t := &ir.Tensor{Type: typ, Shape: append([]int64{}, p.GetDims()...)}
+	if isNibble(p.GetDataType()) { // read the bytes first
+		typ, n = ir.U8, (n+1)/2
+		t = &ir.Tensor{Type: typ, Shape: []int64{n}}
+	}
 	if p.GetDataLocation() == onnxpb.TensorProto_EXTERNAL {
 		t.Src, err = im.external(p, typ, n)
 	} else {
@@ -84,6 +91,10 @@ func (im *importer) tensorOf(p *onnxpb.TensorProto) (*ir.Tensor, error) {
 	}
 	if err != nil {
 		return t, err
+	}
+	if isNibble(p.GetDataType()) {
+		t = unpackNibbles(t, nibbles[onnxpb.TensorProto_DataType(p.GetDataType())], append([]int64{}, p.GetDims()...))
+		n = t.Len()
 	}
 	return t, settle(t, n)
 }

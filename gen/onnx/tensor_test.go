@@ -147,7 +147,7 @@ func TestTensorErrors(t *testing.T) {
 	}{
 		{tensorProto(onnxpb.TensorProto_STRING, []int64{1}, func(p *P) { p.StringData = [][]byte{[]byte("a")} }), `tensor "w": element type STRING is not supported`},
 		{tensorProto(onnxpb.TensorProto_FLOAT8E4M3FN, []int64{1}, func(p *P) { p.RawData = []byte{1} }), "element type FLOAT8E4M3FN is not supported"},
-		{tensorProto(onnxpb.TensorProto_INT4, []int64{1}, func(p *P) { p.RawData = []byte{1} }), "element type INT4 is not supported"},
+		{tensorProto(onnxpb.TensorProto_INT2, []int64{1}, func(p *P) { p.RawData = []byte{1} }), "element type INT2 is not supported"},
 		{tensorProto(onnxpb.TensorProto_COMPLEX64, []int64{1}, func(p *P) { p.FloatData = []float32{1, 2} }), "element type COMPLEX64 is not supported"},
 		{tensorProto(99, []int64{1}, func(p *P) {}), "element type 99 is not supported"},
 		{tensorProto(onnxpb.TensorProto_FLOAT, []int64{1}, func(p *P) { p.Segment = &onnxpb.TensorProto_Segment{} }), "segments are not supported"},

@@ -56,6 +56,7 @@ type upgrading struct {
 	out     string // the model's name of the first result
 	results int    // how many there are
 	since   int    // the definition that the node followed
+	opset   int    // of the nodes that are added, if it is newer than helperOpset
 }
 
 // upgrade makes a node follow a definition that opset 7 or a newer one has. It has no

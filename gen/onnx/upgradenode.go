@@ -15,7 +15,7 @@ const helperOpset = 13
 
 // op adds a node before the one that is upgraded.
 func (u *upgrading) op(op string, at ir.Attrs, in ...*ir.Value) (*ir.Value, error) {
-	version, err := sinceVersion(op, helperOpset)
+	version, err := sinceVersion(op, max(u.opset, helperOpset))
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ var bindRow = &Row{
 }
 
 // own are the rows of the compiler's own operators, which no model has.
-var own = map[string]*Row{Bind: bindRow, Steps: stepsRow, Ramp: rampRow, Fractions: fractionsRow, Resized: resizedRow, Lengths: lengthsRow, Unpack: unpackRow, Narrow: narrowRow, Attend: attendRow}
+var own = map[string]*Row{Bind: bindRow, Steps: stepsRow, Ramp: rampRow, Fractions: fractionsRow, Resized: resizedRow, Lengths: lengthsRow, Unpack: unpackRow, Narrow: narrowRow, Random: randomRow, Attend: attendRow}
 
 // lookup is the row of an operator of ai.onnx or of the compiler's own, or nil.
 func lookup(name string) *Row {

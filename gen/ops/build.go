@@ -41,6 +41,9 @@ func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 // newCtx finds the node's row and definition and checks what the row states.
 func newCtx(n *ir.Node, facts sym.Facts) (*Ctx, error) {
 	row := lookup(n.Op)
+	if row == nil && OfSequences(n) {
+		return nil, &UnknownError{"the length of a sequence"}
+	}
 	if row == nil {
 		return nil, fmt.Errorf("operator %s is not supported", n.Op)
 	}
@@ -91,6 +94,9 @@ func (c *Ctx) checkOperands() error {
 				continue
 			}
 			return fmt.Errorf("operand %d (%s) is absent, but required", i, p.Name)
+		}
+		if c.Row.Form == Control && IsSequence(own[i]) { // until tensors take its place
+			continue
 		}
 		if err := checkOperand(c.Node, p, i, like); err != nil {
 			return err

@@ -5,14 +5,11 @@ import (
 	"slices"
 )
 
-// random are operators that no two programs compute alike.
-var random = []string{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-
 // Supported reports why an operator of a definition's version is not supported; nil where it is.
 func Supported(op string, version int) error {
 	row := Lookup(op)
-	if row == nil && slices.Contains(random, op) {
-		return fmt.Errorf("the operator draws random numbers, which no two programs draw alike: make what it gives an input of the network")
+	if row == nil && (slices.Contains(drawn, op) || sequences[op].operands != 0 || op == SequenceEmpty) {
+		return nil
 	}
 	if row == nil {
 		return fmt.Errorf("the operator is not supported")
@@ -23,11 +20,13 @@ func Supported(op string, version int) error {
 	return nil
 }
 
-// Names are the operators of the table, sorted.
+// Names are the operators of the table and those that the importer, or package inline, makes others of, sorted.
 func Names() []string {
 	var out []string
 	for _, r := range Table() {
 		out = append(out, r.Name)
 	}
+	out = append(append(out, drawn...), sequenceNames()...)
+	slices.Sort(out)
 	return out
 }

@@ -124,7 +124,8 @@ func TestSupported(t *testing.T) {
 	require.NoError(t, Supported("Relu", 14))
 	require.ErrorContains(t, Supported("Relu", 99), "newer than the newest supported one, 14")
 	require.EqualError(t, Supported("Frobnicate", 1), "the operator is not supported")
-	require.ErrorContains(t, Supported("RandomNormalLike", 1), "make what it gives an input of the network")
+	require.NoError(t, Supported("RandomNormalLike", 1))
+	require.Contains(t, Names(), "RandomNormalLike")
 	require.Contains(t, Names(), "Relu")
 	require.IsIncreasing(t, Names())
 }

@@ -195,6 +195,7 @@ func (in *inference) branches(n *ir.Node, tainted bool) error {
 				return n.Errorf("result %d (%q): %w", i, v.Name, err)
 			} else if differ != nil {
 				in.unsettled(n, v, fmt.Errorf("result %d (%q): %w%s", i, v.Name, differ, in.undecided(s.Cond)))
+				in.unknown.Causes[len(in.unknown.Causes)-1].Ranks = true
 				continue
 			}
 		}

@@ -91,6 +91,11 @@ func (in *inference) input(v *ir.Value) {
 func (in *inference) node(n *ir.Node) error {
 	tainted := slices.ContainsFunc(n.Inputs, func(v *ir.Value) bool { return v != nil && in.tainted[v] })
 	switch {
+	case ops.OfSequences(n):
+		return in.sequence(n, tainted)
+	case ops.IsControl(n) && ops.TakesSequence(n):
+		in.fail(n, ops.SequenceUnknown(n), tainted)
+		return nil
 	case ops.IsControl(n):
 		return in.control(n, tainted)
 	case ops.IsComposition(n):
@@ -119,6 +124,23 @@ func (in *inference) node(n *ir.Node) error {
 		}
 		if tainted {
 			in.tainted[v] = true
+		}
+	}
+	return nil
+}
+
+// sequence records an operator of sequences that is left: a list of tensors has no structure to be known, unless it is an output.
+func (in *inference) sequence(n *ir.Node, tainted bool) error {
+	if err := ops.CheckSequence(n); err != nil {
+		return err
+	}
+	if err := ops.SequenceUnknown(n); err != nil {
+		in.fail(n, err, tainted)
+		return nil
+	}
+	for _, v := range n.Outputs {
+		if v != nil && slices.Contains(in.graph.Outputs, v) {
+			in.unsettled(n, v, errors.New("the result is an output of the network, and a sequence; supported are tensors"))
 		}
 	}
 	return nil

@@ -14,6 +14,8 @@ type Cause struct {
 	Err   error
 	// Branch is the branch of the node, an If, that is malformed, where only one of them is.
 	Branch *ir.Graph
+	// Ranks: the node is an If, whose branches give different ranks.
+	Ranks bool
 }
 
 // UnknownError lists all places where the structure of a graph is not known.

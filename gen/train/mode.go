@@ -12,7 +12,7 @@ const trained = 15
 
 // statisticsOf are the operands of a node that training moves: mean and variance of a normalisation by batch.
 func statisticsOf(node *ir.Node) []int {
-	if node.Op == "BatchNormalization" && !ops.NormalisesByBatch(node) && len(node.Inputs) == 5 {
+	if ops.NormalisesByChannel(node) && !ops.NormalisesByBatch(node) && len(node.Inputs) == 5 {
 		return []int{3, 4}
 	}
 	return nil
@@ -31,7 +31,7 @@ func normaliseByBatch(g *ir.Graph) map[string]*ir.Value {
 		if node.Attrs == nil {
 			node.Attrs = ir.Attrs{}
 		}
-		delete(node.Attrs, "spatial") // of old definitions, where 0 is refused
+		delete(node.Attrs, "spatial") // of old definitions; it is 1
 		node.Attrs["training_mode"], node.Version = int64(1), trained
 		node.Outputs = node.Outputs[:1]
 		for _, i := range at {

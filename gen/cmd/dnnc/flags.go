@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/files"
+	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/plan"
 )
@@ -84,6 +85,7 @@ func (c *command) help(out io.Writer) {
 // passFlags are the flags that every command with passes has.
 type passFlags struct {
 	disable, dump, stopAfter, dumpDir string
+	seed                              string // of dnnc graph: one list of options serves both commands
 	time                              bool
 }
 
@@ -92,6 +94,7 @@ func (p *passFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&p.dump, "dump", "", "`PASSES` after which the state is written to --dump-dir, or 'all'")
 	fs.StringVar(&p.dumpDir, "dump-dir", "", "`FOLDER` of the dumps")
 	fs.StringVar(&p.stopAfter, "stop-after", "", "`PASS` after which dnnc stops without output")
+	fs.StringVar(&p.seed, "seed", "0", "`NUMBER` from which dnnc graph draws random numbers for nodes without a seed, the same in each run; or 'input': the network gets an input, seed, and each run has its own")
 	fs.BoolVar(&p.time, "time", false, "print each pass's time, and the most memory that was used, to standard error")
 }
 
@@ -108,6 +111,9 @@ func (p *passFlags) options(log io.Writer) (pipeline.Options, error) {
 		o.Time = log
 	}
 	if err := o.Check(); err != nil {
+		return o, err
+	}
+	if _, err := onnx.ParseSeed(p.seed); err != nil {
 		return o, err
 	}
 	if len(o.Dump) == 0 {

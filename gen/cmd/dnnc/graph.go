@@ -103,6 +103,9 @@ func (f *graphFlags) read() (*ir.Graph, error) {
 		return nil, err
 	}
 	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: f.fill, Supported: ops.Supported, Operators: ops.Names()}
+	if opt.Seed, err = onnx.ParseSeed(f.passes.seed); err != nil {
+		return nil, err
+	}
 	for _, d := range f.dims {
 		name, dim, err := onnx.ParseDim(d)
 		if err != nil {

@@ -14,6 +14,9 @@ func (n *Nest) laneAxis(inner []te.Axis) (te.Axis, bool) {
 	if n.Combiner == nil || len(inner) == 0 || len(n.within) > 0 {
 		return te.Axis{}, false
 	}
+	if n.loaded {
+		return te.Axis{}, false // as below, and the bounds do not show it
+	}
 	a := inner[len(inner)-1]
 	for _, b := range n.trimmed {
 		if b.uses(a.Var) {

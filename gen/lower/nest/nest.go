@@ -39,6 +39,7 @@ type Nest struct {
 	rows      te.Axis   // points of the last one of these that stages are computed at one after the other (chainrows.go)
 	trimmed   map[string]bound
 	trims     bool // windows
+	loaded    bool // bounds of a window are elements of tensors
 	parted    bool // the nest is of the interior of windows, or of a border
 	separated bool // the nest is of columns of windows, or of windows of columns
 	bound     int  // integers that expressions have bound so far

@@ -1,6 +1,8 @@
 package nest
 
 import (
+	"slices"
+
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/sym"
@@ -17,9 +19,13 @@ func (b bound) uses(v string) bool { return b.lo.Uses(v) || b.n.Uses(v) }
 // statements that compute the bounds.
 func (n *Nest) trim() []loop.Stmt {
 	n.trimmed = map[string]bound{}
-	s, ok := n.guardedWindow()
-	if !ok || !n.windows {
+	if !n.windows {
 		return nil
+	}
+	loaded := n.loadedBounds()
+	s, ok := n.guardedWindow()
+	if !ok {
+		return loaded
 	}
 	var left []te.Within
 	for _, w := range s.Cond {
@@ -28,13 +34,46 @@ func (n *Nest) trim() []loop.Stmt {
 		}
 	}
 	if len(n.trimmed) == 0 {
-		return nil
+		return loaded
 	}
 	n.trims, n.Values[0] = true, s.Then
 	if len(left) > 0 {
 		n.Values[0] = te.Select{Cond: left, Then: s.Then, Else: s.Else}
 	}
-	return n.bounds()
+	return append(loaded, n.bounds()...)
+}
+
+// loadedBounds takes the integers out of the value that its guard compares with, if no loop of the reduction changes them, and returns the
+// statements that bind them: bounds of a region that a tensor holds are then read once, and trim makes bounds of loops of them.
+// It changes nothing if the value is no such guard.
+func (n *Nest) loadedBounds() []loop.Stmt {
+	if n.Combiner == nil || len(n.Values) != 1 {
+		return nil
+	}
+	var out []loop.Stmt
+	var bound []te.Axis
+	e := n.Values[0]
+	for x, ok := e.(te.Let); ok; x, ok = e.(te.Let) {
+		if n.moves(x.Value) {
+			return nil
+		}
+		before, value := loop.HoistLets(x.Value)
+		out = append(append(out, before...), loop.Bind{Var: x.Var, Value: value, Lo: x.Lo, Hi: x.Hi, Known: x.Known})
+		bound, e = append(bound, te.Axis{Var: x.Var}), x.Body
+	}
+	s, ok := e.(te.Select)
+	if !ok || !neutral(n.Combiner, s.Else) || !slices.ContainsFunc(s.Cond, func(w te.Within) bool { return usesAny(bound, w.Lo, w.Hi) }) {
+		return nil
+	}
+	n.Values[0], n.loaded = e, true
+	return out
+}
+
+// moves reports whether a value depends on a point of the reduction.
+func (n *Nest) moves(value te.Expr) bool {
+	found := false
+	loop.ExprIndices(value, func(e sym.Expr) { found = found || usesAny(n.Reduce, e) })
+	return found
 }
 
 func neutral(c *te.Combiner, e te.Expr) bool {

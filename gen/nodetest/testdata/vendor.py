@@ -27,7 +27,7 @@ Copyright (c) ONNX Project Contributors, Apache-2.0 (see LICENSE and NOTICE).
 """
 
 TYPES = set(
-    "BOOL INT8 INT16 INT32 INT64 UINT8 UINT16 UINT32 UINT64 FLOAT16 BFLOAT16 FLOAT DOUBLE".split()
+    "BOOL INT4 INT8 INT16 INT32 INT64 UINT4 UINT8 UINT16 UINT32 UINT64 FLOAT16 BFLOAT16 FLOAT DOUBLE".split()
 )
 # What a case is left for, by its element types, its operators or its name. These, and other
 # domains than ai.onnx, are all that is left.
@@ -35,7 +35,6 @@ LEFT_TYPES = [
     (re.compile(r"STRING"), "strings"),
     (re.compile(r"FLOAT8"), "float8"),
     (re.compile(r"FLOAT4"), "float4"),
-    (re.compile(r"U?INT4$"), "int4 and uint4"),
     (re.compile(r"U?INT2$"), "int2 and uint2"),
 ]
 LEFT_OPS = {

@@ -80,7 +80,7 @@ func origins(n *ir.Node) []string {
 // Folds reports whether a node is a BatchNormalization by constants, which folds where its operand's rank is known: into what computes that, where nothing else reads
 // it. That node has its result then.
 func Folds(n *ir.Node) bool {
-	if n.Op != "BatchNormalization" || ops.NormalisesByBatch(n) || n.Int("spatial", 1) != 1 || len(n.Inputs) != 5 {
+	if !ops.NormalisesByChannel(n) || ops.NormalisesByBatch(n) || len(n.Inputs) != 5 {
 		return false
 	}
 	for i, v := range n.Outputs {

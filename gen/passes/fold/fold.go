@@ -108,7 +108,7 @@ func (f *folder) node(n *ir.Node) (bool, error) {
 	if len(n.Regions) > 0 {
 		return f.regions(n)
 	}
-	if f.isCopy(n) || ops.IsComposition(n) || n.Op == ops.Unpack {
+	if f.isCopy(n) || ops.IsComposition(n) || ops.OfSequences(n) || n.Op == ops.Unpack {
 		return false, nil
 	}
 	if allConst(n) && f.keep != nil && f.keep(n) {

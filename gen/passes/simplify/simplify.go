@@ -1,4 +1,4 @@
-// Package simplify infers shapes, folds constants, replaces compositions and control flow
+// Package simplify infers shapes, folds constants, replaces compositions, sequences and control flow
 // whose course is known and removes what has no effect, to a common fixed point: each of
 // them gives the others more to work on.
 package simplify
@@ -42,6 +42,10 @@ func run(g *ir.Graph, keep func(*ir.Node) bool, expand func(*ir.Graph) (bool, er
 		if err != nil {
 			return err
 		}
+		listed, err := inline.Sequences(g)
+		if err != nil {
+			return err
+		}
 		inlined, err := inline.Run(g) // what inference has learned of conditions and empty results
 		if err != nil {
 			return err
@@ -54,7 +58,7 @@ func run(g *ir.Graph, keep func(*ir.Node) bool, expand func(*ir.Graph) (bool, er
 		if err != nil {
 			return err
 		}
-		if folded || removed || inlined || expanded {
+		if folded || removed || inlined || expanded || listed {
 			continue
 		}
 		if unknown == nil {
@@ -68,7 +72,7 @@ func run(g *ir.Graph, keep func(*ir.Node) bool, expand func(*ir.Graph) (bool, er
 		if err != nil {
 			return err
 		}
-		if !bound && !inline.Wrong(g, unknown) {
+		if !bound && !inline.Wrong(g, unknown) && !inline.Ranks(g, unknown) {
 			return inferred
 		}
 	}

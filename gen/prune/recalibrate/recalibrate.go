@@ -9,6 +9,7 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/passes/edit"
 	"rules_dnn/gen/samples"
 )
@@ -67,7 +68,7 @@ type calibration struct {
 }
 
 func normalises(n *ir.Node) bool {
-	return n.Op == "BatchNormalization" && n.Int("training_mode", 0) == 0
+	return ops.NormalisesByChannel(n) && n.Int("training_mode", 0) == 0
 }
 
 // check refuses a graph whose statistics cannot be replaced.

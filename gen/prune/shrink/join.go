@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 )
 
 // pointwise are operators of one operand that compute each element of itself. Further operands are constants of one element.
@@ -28,7 +29,7 @@ func (s *shrinker) join(n *ir.Node) {
 		s.joinConv(n, x, y)
 	case n.Op == "Gemm" || n.Op == "MatMul":
 		s.joinProduct(n, x, y)
-	case n.Op == "BatchNormalization" && n.Int("training_mode", 0) == 0 && len(n.Inputs) == 5:
+	case ops.NormalisesByChannel(n) && n.Int("training_mode", 0) == 0 && len(n.Inputs) == 5:
 		s.same(x, y)
 		for i := 1; i < 5; i++ {
 			s.along(y, part{n, i, 0, 1})

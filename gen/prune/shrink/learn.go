@@ -5,6 +5,7 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 	"rules_dnn/gen/passes/edit"
 )
 
@@ -29,7 +30,7 @@ func (s *shrinker) learn(n *ir.Node) error {
 		s.known[y] = onlyZeros(s.known[x])
 	case n.Op == "Flatten" && s.find(x) == s.find(y):
 		s.known[y] = s.known[x]
-	case n.Op == "BatchNormalization" || slices.Contains(paired, n.Op) || slices.Contains(pointwise, n.Op) && n.Op != "Dropout":
+	case ops.NormalisesByChannel(n) || slices.Contains(paired, n.Op) || slices.Contains(pointwise, n.Op) && n.Op != "Dropout":
 		return s.compute(n, y)
 	}
 	return nil
