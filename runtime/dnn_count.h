@@ -101,7 +101,12 @@ static void Bind(const typename E::Stored* x, typename E::Stored* y, int64_t* co
 
 // How many numbers there are from start on, delta apart, before limit, of floats.
 DNN_OPAQUE_FN bool CountSteps(double start, double limit, double delta, int64_t most, int64_t* y) {
-  const double n = (limit - start) / delta;
+  double room = limit - start, step = delta;
+  // Finite ends may lie further apart than the greatest number; their halves do not.
+  if (room - room != 0 && start - start == 0 && limit - limit == 0) {
+    room = limit / 2 - start / 2, step = delta / 2;
+  }
+  const double n = room / step;
   if (delta == 0 || n != n || n > static_cast<double>(most)) return false;
   *y = n > 0 ? static_cast<int64_t>(n) : 0;
   *y += static_cast<double>(*y) < n;

@@ -7,6 +7,7 @@ package block
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/ir"
@@ -49,6 +50,8 @@ type Block struct {
 	Results  []*ir.Value
 	// Origins name the ONNX nodes ("Conv \"conv1\"") that the block stands for.
 	Origins []string
+	// Models are the labels of the model's nodes, where some of the block's were made for others.
+	Models []string
 	// Ops are the operators of those nodes.
 	Ops []string
 }
@@ -61,6 +64,38 @@ type Result struct {
 
 // Label names the block in messages.
 func (b *Block) Label() string { return strings.Join(b.Origins, " + ") }
+
+// Model names the block to whoever runs the model: by the model's nodes, which it computes or was made for.
+func (b *Block) Model() string { return strings.Join(b.models(), " + ") }
+
+func (b *Block) models() []string {
+	if b.Models != nil {
+		return b.Models
+	}
+	return b.Origins
+}
+
+// JoinModels are the labels of the model's nodes of two blocks that become one; nil where the blocks' own say it.
+func JoinModels(p, c *Block) []string {
+	if p.Models == nil && c.Models == nil {
+		return nil
+	}
+	out := slices.Clone(p.models())
+	for _, m := range c.models() {
+		if !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// madeFor notes which of the model's nodes the block's node was made for.
+func (b *Block) madeFor(n *ir.Node) *Block {
+	if n.For != "" {
+		b.Models = []string{n.For}
+	}
+	return b
+}
 
 // IsOutput reports whether v is a result of the whole graph.
 func (g *Graph) IsOutput(v *ir.Value) bool {

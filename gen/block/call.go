@@ -21,6 +21,7 @@ type Call struct {
 // call makes the block of an opaque operator.
 func (f *former) call(n *ir.Node, c *opaque.Call) *Block {
 	b := &Block{Origins: []string{n.Label()}, Ops: []string{n.Op}, Call: &Call{Call: c}}
+	b.madeFor(n)
 	operand := func(v *ir.Value) int {
 		if i := slices.Index(b.Operands, v); i >= 0 {
 			return i

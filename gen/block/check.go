@@ -8,7 +8,7 @@ import (
 // Check is a condition on a run's dimensions, without which a node is malformed.
 type Check struct {
 	ops.Check
-	Node string // the node's label
+	Node string // the label of the model's node
 }
 
 // Text says what the check is about; the two sides are not in it.
@@ -24,7 +24,7 @@ func (c Check) String() string {
 func (f *former) addChecks(g *Graph, n *ir.Node, cs []ops.Check) {
 	for _, c := range cs {
 		if !has(f.around, c) && !has(g.Checks, c) {
-			g.Checks = append(g.Checks, Check{c, n.Label()})
+			g.Checks = append(g.Checks, Check{c, n.Model()})
 		}
 	}
 }

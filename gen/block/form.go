@@ -100,7 +100,7 @@ func (f *former) fromMeaning(n *ir.Node, m *ops.Meaning) ([]*Block, error) {
 
 // stageBlock makes the block of stage i; values between stages are made as they are met.
 func (f *former) stageBlock(n *ir.Node, i int, s *te.Stage, results map[te.Source]*ir.Value) *Block {
-	b := &Block{Origins: []string{n.Label()}, Ops: []string{n.Op}}
+	b := (&Block{Origins: []string{n.Label()}, Ops: []string{n.Op}}).madeFor(n)
 	index := map[*ir.Value]int{} // a value that is read twice is one operand
 	b.Stage = s.MapExprs(func(e te.Expr) te.Expr {
 		l, ok := e.(te.Load)

@@ -50,7 +50,7 @@ func (f *former) own(g *Graph, v *ir.Value, n *ir.Node, taken ...*ir.Value) *ir.
 }
 
 func controlBlock(n *ir.Node, c *Control) *Block {
-	return &Block{Control: c, Origins: []string{n.Label()}, Ops: []string{n.Op}}
+	return (&Block{Control: c, Origins: []string{n.Label()}, Ops: []string{n.Op}}).madeFor(n)
 }
 
 func (f *former) branches(out *Graph, n *ir.Node) ([]*Block, error) {

@@ -119,7 +119,7 @@ func readsIdentity(c *block.Block, n int, p *te.Stage) bool {
 // join starts the composed block: operands of both, c's operand n left out. Neither block names an origin or an
 // operand twice.
 func join(p, c *block.Block, n int) (m *block.Block, fromP, fromC []int) {
-	m = &block.Block{Results: c.Results, Origins: slices.Clone(p.Origins), Ops: slices.Clone(p.Ops), Operands: slices.Clone(p.Operands)}
+	m = &block.Block{Results: c.Results, Origins: slices.Clone(p.Origins), Ops: slices.Clone(p.Ops), Operands: slices.Clone(p.Operands), Models: block.JoinModels(p, c)}
 	for i, o := range c.Origins {
 		if !slices.Contains(p.Origins, o) { // one node may have several stages
 			m.Origins, m.Ops = append(m.Origins, o), append(m.Ops, c.Ops[i])

@@ -91,12 +91,12 @@ func (f *fuser) inParts(b *block.Block) (parts, join *block.Block) {
 // cutAt is a block as two where an axis of its reduction is cut into n parts, and those before it are parts as a whole.
 func (f *fuser) cutAt(b *block.Block, axis int, n int64) (parts, join *block.Block) {
 	s := b.Stage
-	parts = &block.Block{Stage: f.partial(s, axis, n), Operands: b.Operands, Origins: b.Origins, Ops: b.Ops}
+	parts = &block.Block{Stage: f.partial(s, axis, n), Operands: b.Operands, Origins: b.Origins, Models: b.Models, Ops: b.Ops}
 	for k, r := range parts.Stage.Results {
 		name := fmt.Sprintf("%s.parts%d", b.Results[0].Name, k)
 		parts.Results = append(parts.Results, &ir.Value{Name: name, Type: r.DType(), Shape: parts.Stage.Shape(), HasShape: true})
 	}
-	join = &block.Block{Stage: joining(s, axis, n), Operands: slices.Concat(parts.Results, b.Operands), Results: b.Results, Origins: b.Origins, Ops: b.Ops}
+	join = &block.Block{Stage: joining(s, axis, n), Operands: slices.Concat(parts.Results, b.Operands), Results: b.Results, Origins: b.Origins, Models: b.Models, Ops: b.Ops}
 	return onlyRead(parts), onlyRead(join)
 }
 

@@ -91,7 +91,7 @@ func (f *fuser) repeat(b *block.Block, r repeated, extent sym.Expr) *block.Block
 	index[r.dim] = sym.FloorDiv(index[r.dim], sym.Const(r.times), nil)
 	s.Results = []te.Expr{te.Operand(0, r.of.Type, index...)}
 	v := &ir.Value{Name: f.names.Name(r.of.Name + ".repeated"), Type: r.of.Type, Shape: s.Shape(), HasShape: true}
-	return &block.Block{Stage: s, Operands: []*ir.Value{r.of}, Results: []*ir.Value{v}, Origins: b.Origins, Ops: b.Ops}
+	return &block.Block{Stage: s, Operands: []*ir.Value{r.of}, Results: []*ir.Value{v}, Origins: b.Origins, Models: b.Models, Ops: b.Ops}
 }
 
 // reading is a block that reads the copy in a load's place.

@@ -119,6 +119,10 @@ var classes = []struct {
 	{"symbols", symbolCases},
 	{"nests", nestCases},
 	{"scales", scaleCases},
+	{"pads", padCases},
+	{"pools", poolCases},
+	{"ranges", rangeCases},
+	{"declared", declaredCases},
 }
 
 // Classes are the classes' names.

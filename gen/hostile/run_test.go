@@ -146,6 +146,7 @@ const interpretTime = 2 * time.Minute
 
 // interpret runs the case in every interpreter.
 func interpret(a *attempt) {
+	a.namesModel()
 	for i := range a.Runs {
 		r := &a.Runs[i]
 		if len(r.Dims) > 0 || r.KeepDenormals {
@@ -207,6 +208,9 @@ func stages(a *attempt, r *Run) ([]*ir.Tensor, error) {
 				return nil, err
 			}
 			opt.Dims[name] = dim
+		}
+		if name, ok := trimmed(f, "--keep-input="); ok {
+			opt.KeepInputs = append(opt.KeepInputs, name)
 		}
 	}
 	external, err := a.open()

@@ -22,9 +22,22 @@ type Graph struct {
 	// Bounded are bounds that the user gives to symbols that nodes compute; the text form does not
 	// have them, the symbols do.
 	Bounded map[string]sym.Range
+	// Warnings are what the model says and its library does otherwise; users are told when it is compiled.
+	Warnings []Warning
 	// Opset is the version of ai.onnx that the nodes' attributes follow.
 	Opset int
 }
+
+// Kinds of a graph's warnings.
+const (
+	// Declared is a shape that the model declares for an output, which another one is computed for.
+	Declared = "declared"
+	// Default is an input with a default value, which is a constant of the library.
+	Default = "default"
+)
+
+// Warning is of a kind, by which users accept it.
+type Warning struct{ Kind, Text string }
 
 // Symbol is a dimension that is known only at run time: the inputs' shapes give it, or a
 // node computes it (Node.Computes).
@@ -85,6 +98,8 @@ type Value struct {
 	Shape Shape // nil with HasShape false: unknown rank
 	// HasShape reports that Shape is known (a scalar has an empty, known one).
 	HasShape bool
+	// Declared reports that Shape is only what the model declares: nothing has inferred it yet.
+	Declared bool
 	// Const holds the elements when the value is a constant (an initializer or folded).
 	Const *Tensor
 	// Elems are the elements of a small integer tensor as far as they are known
@@ -113,6 +128,8 @@ type Node struct {
 	Computes []string
 	// Origins are the names of the ONNX nodes that this node stands for, itself included.
 	Origins []string
+	// For is the label of the model's node that this one was made for, where its own label is another.
+	For string
 }
 
 // Input is operand i, or nil where the operand is absent.
@@ -172,6 +189,23 @@ func (n *Node) Label() string {
 	return fmt.Sprintf("%s %s", n.Op, Show(n.Name))
 }
 
+// Model is the label of the model's node: that of the node itself, or of the one that it was made for. What a run
+// refuses is told by it.
+func (n *Node) Model() string {
+	if n.For != "" {
+		return n.For
+	}
+	return n.Label()
+}
+
+// MadeFor says that a node was made for another one, and gives the node.
+func (n *Node) MadeFor(of *Node) *Node {
+	if label := of.Model(); label != n.Label() {
+		n.For = label
+	}
+	return n
+}
+
 // Show quotes a name, which may be any bytes, for a message or a comment; of a long one it shows
 // the beginning.
 func Show(name string) string {
@@ -183,7 +217,7 @@ func Show(name string) string {
 
 // Errorf is an error that names the node.
 func (n *Node) Errorf(format string, args ...any) error {
-	return fmt.Errorf("node %s: %w", n.Label(), fmt.Errorf(format, args...))
+	return fmt.Errorf("node %s: %w", n.Model(), fmt.Errorf(format, args...))
 }
 
 // Rank is the number of dimensions.

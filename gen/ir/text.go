@@ -16,6 +16,7 @@ import (
 //	graph "resnet" opset 17 {
 //	  symbol N 1..64
 //	  symbol K 0..2147483647 computed up to 12*N
+//	  warning declared "output \"z\" ..."
 //	  const @w f32[16, 3, 3, 3] = model[1234, 1728]
 //	  const @axes i64[2] = {2, 3}
 //	  input %x f32[N, 3, 32, 32]
@@ -34,7 +35,7 @@ import (
 //
 // "?" is an unknown type, "[*]" an unknown shape, "_" an absent operand or
 // result; what follows ";" are captures; "<...>" are known elements; "from" are
-// origins other than the node itself, and "computes" the symbols that a node computes. Constants are listed once, in the outermost
+// origins other than the node itself, "for" is the label of a model's node that the node was made for, and "computes" the symbols that a node computes. Constants are listed once, in the outermost
 // graph, and are visible in all regions; everything else is known only in its graph.
 
 // InlineElems is the greatest number of elements of a constant that the text form prints in place.
@@ -98,6 +99,9 @@ func (p *printer) graph(g *Graph, indent string, top bool) {
 	for _, y := range g.Symbols {
 		p.printf("%ssymbol %s %d..%d%s\n", in, y.Name, y.Lo, y.Hi, computedText(y))
 	}
+	for _, w := range g.Warnings {
+		p.printf("%swarning %s %s\n", in, bareOr(w.Kind, lex.IsWord), quote(w.Text))
+	}
 	if top {
 		for _, v := range p.list {
 			p.printf("%sconst %s %s = %s\n", in, p.names[v], typeText(v), p.data(v.Const))
@@ -155,6 +159,9 @@ func (p *printer) node(s *scope, n *Node, indent string) {
 	}
 	if !same {
 		p.printf(" from %s", joined(origins, quote))
+	}
+	if n.For != "" {
+		p.printf(" for %s", quote(n.For))
 	}
 	if len(n.Computes) > 0 {
 		p.printf(" computes [%s]", strings.Join(n.Computes, ", "))

@@ -38,8 +38,12 @@ func (p *parser) node(values map[string]*Value, depth int) (*Node, error) {
 	if err := p.origins(n); err != nil {
 		return nil, err
 	}
+	if p.Accept("for") {
+		if n.For, err = p.Quoted(); err != nil {
+			return nil, err
+		}
+	}
 	if p.Accept("computes") {
-		var err error
 		if n.Computes, err = lex.ListOf(&p.Lexer, "[", "]", p.computed); err != nil {
 			return nil, err
 		}

@@ -72,6 +72,8 @@ func (p *parser) line(g *Graph, values map[string]*Value, depth int) error {
 	switch {
 	case p.Accept("symbol"):
 		return p.symbol(g)
+	case p.Accept("warning"):
+		return p.warning(g)
 	case p.Accept("const"):
 		if depth > 0 {
 			return p.Errorf("constants stand in the outermost graph")
@@ -124,6 +126,19 @@ func (p *parser) symbol(g *Graph) error {
 		}
 	}
 	g.Symbols = append(g.Symbols, y)
+	return nil
+}
+
+func (p *parser) warning(g *Graph) error {
+	w := Warning{}
+	var err error
+	if w.Kind, err = p.Name(lex.IsWord); err != nil {
+		return err
+	}
+	if w.Text, err = p.Quoted(); err != nil {
+		return err
+	}
+	g.Warnings = append(g.Warnings, w)
 	return nil
 }
 

@@ -40,9 +40,11 @@ func ParseDim(s string) (name string, d Dim, err error) {
 	return name, d, d.check(name)
 }
 
+// check refuses what bounds no number. Numbers that a run computes may be negative, as what a Pad takes away is.
 func (d Dim) check(name string) error {
-	if d.Lo < 0 || d.Hi < d.Lo || d.Hi > sym.MaxDim {
-		return fmt.Errorf("dimension %s: want 0 <= low <= high <= %d, found %d..%d", show(name), int64(sym.MaxDim), d.Lo, d.Hi)
+	if d.Lo < -sym.MaxDim || d.Hi < d.Lo || d.Hi > sym.MaxDim {
+		return fmt.Errorf("dimension %s: want low <= high, both from 0 to %d, or from -%d of what a run computes; found %d..%d",
+			show(name), int64(sym.MaxDim), int64(sym.MaxDim), d.Lo, d.Hi)
 	}
 	return nil
 }
@@ -57,6 +59,7 @@ type symbols struct {
 	numbers map[string]int
 	list    []ir.Symbol
 	known   []string // the model's names, or the symbol's for unnamed dimensions
+	wrong   error    // the first bound that no dimension of an input has
 }
 
 func newSymbols(dims map[string]Dim) (*symbols, error) {
@@ -102,6 +105,10 @@ func (s *symbols) fresh(key, hint, others string) sym.Expr {
 			s.used[name], d = true, of
 			break
 		}
+	}
+	if d.Lo < 0 && s.wrong == nil {
+		s.wrong = fmt.Errorf("dimension %s is bound to %d..%d; a dimension of an input is at least 0", show(key), d.Lo, d.Hi)
+		d = Dim{0, max(d.Hi, 0)}
 	}
 	if d.Lo == d.Hi {
 		return sym.Const(d.Lo)
@@ -189,7 +196,7 @@ func (s *symbols) inputShape(input string, p *onnxpb.TensorShapeProto) (ir.Shape
 		}
 		out = append(out, s.fresh("", fmt.Sprintf("%s_d%d", input, i), called))
 	}
-	return out, nil
+	return out, s.wrong
 }
 
 // anonymous reports whether a name is what exporters write for every dimension that they do not know, as "?" and "None": two that are called so

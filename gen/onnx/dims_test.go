@@ -18,7 +18,7 @@ func TestParseDim(t *testing.T) {
 	}{
 		{"N=4", "N", Dim{4, 4}, ""}, {"N=1..64", "N", Dim{1, 64}, ""}, {"a=b=0..", "a=b", Dim{0, sym.MaxDim}, ""},
 		{"N", "", Dim{}, "want NAME=NUMBER"}, {"=4", "", Dim{}, "want NAME=NUMBER"}, {"N=", "", Dim{}, "want"}, {"N=x", "", Dim{}, "want"},
-		{"N=..4", "", Dim{}, "want"}, {"N=4..3", "N", Dim{4, 3}, "low <= high"}, {"N=-1", "N", Dim{-1, -1}, "0 <= low"}, {"N=1..3000000000", "N", Dim{1, 3000000000}, "<= 2147483647"},
+		{"N=..4", "", Dim{}, "want"}, {"N=4..3", "N", Dim{4, 3}, "low <= high"}, {"N=-3000000000..4", "N", Dim{-3000000000, 4}, "low <= high"}, {"N=1..3000000000", "N", Dim{1, 3000000000}, "to 2147483647"},
 	} {
 		name, d, err := ParseDim(c.s)
 		if c.err != "" {

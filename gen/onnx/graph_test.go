@@ -30,11 +30,12 @@ func TestConstantsAndIdentities(t *testing.T) {
 		node("Reshape", names("s", "c2", "", ""), names("unused", "")),
 	)
 	m.Graph.Initializer = []*onnxpb.TensorProto{
-		raw("w", onnxpb.TensorProto_FLOAT, le(float32(3)), 1, 1), // an input too: a default is a constant
+		raw("w", onnxpb.TensorProto_FLOAT, le(float32(3)), 1, 1), // an input too: a default is a constant, of which a warning tells
 		raw("never", onnxpb.TensorProto_STRING, nil, 1),
 	}
 	require.Equal(t, `graph "g" opset 17 {
   symbol N 1..2147483647
+  warning default "inputs with default values, which the library holds as constants: \"w\"; --keep-input=NAME makes one an input that each run gives"
   const @c1 f32[] = {2}
   const @w f32[1, 1] = {3}
   const @c4 f32[2] = {1, 2}

@@ -20,6 +20,7 @@ type importer struct {
 	functions map[functionKey]*onnxpb.FunctionProto
 	problems  problems
 	opset     int
+	ir        int64 // the model's IR version
 	// used are the names of the model's graph, of constants and of inlined values:
 	// what is made by inlining or lifted out of a subgraph avoids them.
 	used    map[string]bool
@@ -60,6 +61,7 @@ func newImporter(m *onnxpb.ModelProto, payloads []payload, file *ir.File, extern
 	if v := m.GetIrVersion(); v < 3 || v > newestIR {
 		return nil, fmt.Errorf("the model's IR version is %d; supported are 3 to %d", v, newestIR)
 	}
+	im.ir = m.GetIrVersion()
 	if err := im.addFunctions(m); err != nil {
 		return nil, err
 	}

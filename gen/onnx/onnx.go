@@ -47,6 +47,9 @@ const inlineLimit = ir.InlineElems
 type Options struct {
 	// Dims bind or bound symbolic dimensions, by the model's name or by the symbol's.
 	Dims map[string]Dim
+	// KeepInputs are inputs with default values that stay inputs, which each run gives: the defaults
+	// are not used. Others become constants.
+	KeepInputs []string
 	// Fill makes pseudo-random weights for tensors whose external data has the
 	// location "random" (graphs without weights, for tests and benchmarks).
 	Fill bool

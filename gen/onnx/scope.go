@@ -42,6 +42,11 @@ func (s *scope) graph(p *onnxpb.GraphProto) error {
 		}
 		s.inits[t.GetName()] = t
 	}
+	if s.top {
+		if err := s.defaults(p); err != nil {
+			return err
+		}
+	}
 	if err := s.inputs(p); err != nil {
 		return err
 	}
@@ -145,6 +150,7 @@ func (s *scope) outputs(p *onnxpb.GraphProto) error {
 		}
 		err = s.im.typeOf(v, out.Type, func(p *onnxpb.TensorShapeProto) (ir.Shape, bool, error) {
 			shape, ok := s.im.symbols.outputShape(p)
+			v.Declared = ok
 			return shape, ok, nil
 		})
 		if isRefusal(err) {

@@ -25,6 +25,7 @@ func (u *upgrading) op(op string, at ir.Attrs, in ...*ir.Value) (*ir.Value, erro
 	}
 	v := &ir.Value{Name: u.im.unique(u.out + "." + op), Def: n}
 	n.Outputs = []*ir.Value{v}
+	n.MadeFor(u.Node)
 	u.g.Nodes = append(u.g.Nodes, n)
 	return v, nil
 }

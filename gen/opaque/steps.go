@@ -27,7 +27,11 @@ func Steps(start, limit, delta *ir.Tensor) (int64, error) {
 }
 
 func floatSteps(start, limit, delta float64) (int64, error) {
-	n := math.Ceil((limit - start) / delta)
+	room, step := limit-start, delta
+	if math.IsInf(room, 0) && !math.IsInf(start, 0) && !math.IsInf(limit, 0) { // their halves are near enough to subtract
+		room, step = limit/2-start/2, delta/2
+	}
+	n := math.Ceil(room / step)
 	if delta == 0 || math.IsNaN(n) || n > sym.MaxDim {
 		return 0, errorf("start %v, limit %v and delta %v give no range of at most %d numbers", start, limit, delta, int64(sym.MaxDim))
 	}

@@ -120,6 +120,7 @@ func (b *composer) ops(op string, results int, at ir.Attrs, in ...*ir.Value) []*
 		v.Def = n
 		n.Outputs = append(n.Outputs, v)
 	}
+	n.MadeFor(b.Node)
 	b.graph.Nodes = append(b.graph.Nodes, n)
 	return n.Outputs
 }

@@ -168,7 +168,11 @@ func (c *Ctx) elementsIn(p *pool, k int, padding bool) sym.Expr {
 	start, d := w.start(k, iv(2+k)), sym.Const(w.dilation[k])
 	first := sym.CeilDiv(sym.Max(sym.Sub(lo, start), sym.Const(0), f), d, f)
 	last := sym.Min(sym.CeilDiv(sym.Sub(hi, start), d, f), w.kernel[k], f)
-	return sym.Sub(last, first)
+	n := sym.Sub(last, first)
+	if w.dilation[k] > 1 || sym.AtLeast(sym.Sub(w.begin[k], w.kernel[k]), 0, f) || sym.AtLeast(sym.Sub(w.end[k], w.kernel[k]), 0, f) {
+		return sym.Max(n, sym.Const(1), f) // a window may see nothing but padding, and the mean of that is 0
+	}
+	return n
 }
 
 // count is a number of elements as a literal, or as a value where it is symbolic.

@@ -68,7 +68,7 @@ func rangeOf(c *Ctx) (*Meaning, error) {
 	element := sym.Add(v[0], sym.Scale(iv(0), step))
 	if !element.Fits(c.with(as)) { // though its value may: integers of the result's type wrap on the way
 		start, delta := te.Index{Type: c.Type(0), E: v[0]}, te.Int(c.Type(0), step)
-		return c.ramp(start, delta, n), nil
+		return c.ramp(start, delta, n, false), nil
 	}
 	return one("Range", as, te.Index{Type: c.Type(0), E: element}), nil
 }
@@ -110,13 +110,24 @@ func (c *Ctx) rangeFloat() (*Meaning, error) {
 		return nil, err
 	}
 	t := wide(c.Type(0))
-	return c.ramp(te.Float(t, v[0]), te.Float(t, v[2]), sym.Const(n)), nil
+	way := float64(n) * v[2]
+	if t == ir.F32 {
+		way = float64(float32(way))
+	}
+	return c.ramp(te.Float(t, v[0]), te.Float(t, v[2]), sym.Const(n), n > 0 && math.IsInf(way, 0)), nil
 }
 
-// ramp is numbers of a type wide enough to compute them in.
-func (c *Ctx) ramp(start, delta te.Expr, n sym.Expr) *Meaning {
-	at := te.Index{Type: ir.I64, E: iv(0)}
-	e := add(start, mul(cast(start.DType(), at), delta))
+// ramp is numbers of a type wide enough to compute them in. Far reports that the way from start to one of them
+// may be longer than the greatest number, though none of them is: then half the way is doubled, which is exact.
+func (c *Ctx) ramp(start, delta te.Expr, n sym.Expr, far bool) *Meaning {
+	at := cast(start.DType(), te.Index{Type: ir.I64, E: iv(0)})
+	way := mul(at, delta)
+	e := add(start, way)
+	if far {
+		two := num(start, 2)
+		half := add(div(start, two), mul(at, div(delta, two)))
+		e = sel(test("isinf", way), mul(half, two), e)
+	}
 	return one("Range", axes(ir.Shape{n}), cast(c.Type(0), e))
 }
 
@@ -133,7 +144,8 @@ func rampOf(c *Ctx) (*Meaning, error) {
 		}
 		v[i] = cast(wide(c.Type(i)), x)
 	}
-	return c.ramp(v[0], v[1], n), nil
+	t := c.Type(0)
+	return c.ramp(v[0], v[1], n, t.IsFloat() && t != ir.F16), nil
 }
 
 // single is the element of operand i, which has one.

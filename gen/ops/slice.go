@@ -187,7 +187,7 @@ func pad(c *Ctx) (*Meaning, error) {
 			return nil, err
 		}
 		if mode != "constant" {
-			if err := c.hasElements(x[k], p, mode, k); err != nil {
+			if err := c.hasElements(c.crop(x[k], p), to[k], mode, k); err != nil {
 				return nil, err
 			}
 		}
@@ -204,13 +204,33 @@ func pad(c *Ctx) (*Meaning, error) {
 	return one("Pad", as, guarded(0, c.Type(0), index, guard, def)), nil
 }
 
-// hasElements requires that an axis which gains elements has one to take. It reads none where as many are cropped.
-func (c *Ctx) hasElements(d sym.Expr, p padding, mode string, k int) error {
-	gains := sym.Below(sym.Scale(sym.Add(p.before, p.after), -1), c.Facts)
-	if d.Is(0) && gains.Is(1) {
+// cropped is an axis as negative padding leaves it, and the padding that is put around that.
+type cropped struct {
+	first         sym.Expr // the element of the operand that is the first one left
+	extent        sym.Expr // how many are left
+	before, after sym.Expr // not negative
+}
+
+// crop takes the elements from an axis that negative padding takes: padding repeats none of these.
+func (c *Ctx) crop(d sym.Expr, p padding) cropped {
+	zero := sym.Const(0)
+	first, end := sym.Max(sym.Scale(p.before, -1), zero, c.Facts), sym.Max(sym.Scale(p.after, -1), zero, c.Facts)
+	return cropped{
+		first: first, extent: sym.Sub(d, sym.Add(first, end)),
+		before: sym.Max(p.before, zero, c.Facts), after: sym.Max(p.after, zero, c.Facts),
+	}
+}
+
+// hasElements requires that an axis which is padded to an extent has an element left to take, unless that is 0.
+func (c *Ctx) hasElements(x cropped, to sym.Expr, mode string, k int) error {
+	gains, left := sym.Below(sym.Scale(sym.Add(x.before, x.after), -1), c.Facts), x.extent
+	if !sym.AtLeast(to, 1, c.Facts) {
+		left = sym.Max(left, sym.Sub(sym.Const(1), sym.Min(to, sym.Const(1), c.Facts)), c.Facts)
+	}
+	if left.Is(0) && gains.Is(1) {
 		return fmt.Errorf("attribute mode is %q; axis %d has no element to take", mode, k)
 	}
-	return c.require(AtLeast, d, gains, "axis %d, whose elements mode %q takes", k, mode)
+	return c.require(AtLeast, left, gains, "axis %d, whose elements mode %q takes", k, mode)
 }
 
 // paddings reads how much each axis is padded.
@@ -266,34 +286,42 @@ func (c *Ctx) padValue() (te.Expr, error) {
 
 func (c *Ctx) padIndex(x ir.Shape, as []te.Axis, ps []padding, mode string) (index []sym.Expr, guard []te.Within) {
 	f := c.with(as)
-	zero, one := sym.Const(0), sym.Const(1)
 	for k, d := range x {
 		at := sym.Sub(iv(k), ps[k].before)
 		crops := sym.AtMost(ps[k].before, 0, c.Facts) && sym.AtMost(ps[k].after, 0, c.Facts)
-		last := sym.Sub(d, one)
 		switch {
 		case crops || d.Is(0) && mode != "constant":
 		case mode == "constant":
-			guard = append(guard, te.Within{E: at, Lo: zero, Hi: d})
-		case mode == "edge":
-			at = sym.Min(sym.Max(at, zero, f), last, f)
-		case mode == "wrap":
-			at = sym.Mod(at, d, f)
+			guard = append(guard, te.Within{E: at, Lo: sym.Const(0), Hi: d})
 		default:
-			at = c.reflect(at, last, ps[k], f)
+			at = c.repeated(iv(k), c.crop(d, ps[k]), mode, f)
 		}
 		index = append(index, at)
 	}
 	return index, guard
 }
 
+// repeated is the element that a result's element i is: of those that are left, by the mode.
+func (c *Ctx) repeated(i sym.Expr, x cropped, mode string, f sym.Facts) sym.Expr {
+	at, last := sym.Sub(i, x.before), sym.Sub(x.extent, sym.Const(1))
+	switch mode {
+	case "edge":
+		at = sym.Min(sym.Max(at, sym.Const(0), f), last, f)
+	case "wrap":
+		at = sym.Mod(at, x.extent, f)
+	default:
+		at = c.reflect(at, last, x, f)
+	}
+	return sym.Add(x.first, at)
+}
+
 // reflect folds an index at both ends of an axis, as often as the padding needs.
-func (c *Ctx) reflect(at, last sym.Expr, p padding, f sym.Facts) sym.Expr {
+func (c *Ctx) reflect(at, last sym.Expr, x cropped, f sym.Facts) sym.Expr {
 	if last.Is(0) {
 		return last
 	}
 	period := sym.Scale(last, 2)
-	once := sym.AtMost(sym.Sub(p.before, last), 0, c.Facts) && sym.AtMost(sym.Sub(p.after, last), 0, c.Facts)
+	once := sym.AtMost(sym.Sub(x.before, last), 0, c.Facts) && sym.AtMost(sym.Sub(x.after, last), 0, c.Facts)
 	if once {
 		at = sym.Max(at, sym.Scale(at, -1), f)
 	} else {

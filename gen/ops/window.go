@@ -122,12 +122,22 @@ func (c *Ctx) padExplicit(w *window, mode string) error {
 		}
 		w.begin, w.end = append(w.begin, sym.Const(b)), append(w.end, sym.Const(e))
 		padded := sym.Add(d, sym.Const(b), sym.Const(e))
-		if err := c.require(AtLeast, padded, w.span(k), "the padded extent of spatial axis %d must hold the window", k); err != nil {
+		if err := c.holdsWindow(w, k, padded); err != nil {
 			return err
 		}
 		w.out = append(w.out, c.slides(w, k, padded))
 	}
 	return nil
+}
+
+// holdsWindow requires that at least one window fits into an axis. With ceil_mode the last window may reach beyond
+// the padding: as in ONNX Runtime, two strides less than the window leave no window, and any more a partial one.
+func (c *Ctx) holdsWindow(w *window, k int, padded sym.Expr) error {
+	if w.ceil {
+		reach := sym.Add(padded, sym.Const(2*w.stride[k]-1))
+		return c.require(AtLeast, reach, w.span(k), "ceil_mode: the padded extent of spatial axis %d and two strides, less one, must hold the window", k)
+	}
+	return c.require(AtLeast, padded, w.span(k), "the padded extent of spatial axis %d must hold the window", k)
 }
 
 // slides is how often the window of axis k fits.

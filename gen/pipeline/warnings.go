@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/cost"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/refusal"
@@ -27,8 +28,8 @@ const (
 	Pruning = "pruning"
 )
 
-// WarningKinds are all.
-var WarningKinds = []string{Baseline, Pruning, Untiled}
+// WarningKinds are all: these, and those of graphs.
+var WarningKinds = []string{Baseline, ir.Declared, ir.Default, Pruning, Untiled}
 
 const (
 	leastShare  = 0.01 // of the network's operations
@@ -39,6 +40,9 @@ const (
 // warnings are what makes the program slow and may be mended, in an order that depends on nothing else.
 func (s *State) warnings() []plan.Warning {
 	var out []plan.Warning
+	for _, w := range s.Graph.Warnings {
+		out = append(out, plan.Warning(w))
+	}
 	if text := s.Target.Baseline(); text != "" {
 		out = append(out, plan.Warning{Kind: Baseline, Text: text})
 	}

@@ -88,7 +88,7 @@ func (p *Program) computes(name string) string {
 	walk(p.Steps, func(s Step) {
 		switch {
 		case s.Call != nil && slices.Contains(s.Kernel.Sets, name):
-			label = s.Block.Label()
+			label = s.Block.Model()
 		case s.Loop != nil && s.Loop.Made == name:
 			label = s.Loop.Label
 		case s.Carry != nil && slices.ContainsFunc(s.Carry.Sets, func(x Set) bool { return x.Name == name }):

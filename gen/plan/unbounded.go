@@ -75,7 +75,11 @@ func (p *Program) openError(open []string) *BoundError {
 	var what, dims []string
 	for _, name := range shown {
 		what = append(what, fmt.Sprintf("%s, which %s computes", name, p.computes(name)))
-		dims = append(dims, fmt.Sprintf("\"%s\": \"0..1000\"", name))
+		least := int64(0)
+		if p.symbol(name).Lo < 0 {
+			least = -1000
+		}
+		dims = append(dims, fmt.Sprintf("\"%s\": \"%d..1000\"", name, least))
 	}
 	it, more := "it", ""
 	if len(open) > 1 {

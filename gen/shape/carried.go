@@ -110,7 +110,7 @@ func (in *inference) partShape(n *ir.Node, x *varying, v *ir.Value, part ir.Shap
 func (in *inference) carriedSymbol(name string) opaque.Symbol {
 	s := opaque.Symbol{Name: name, Hi: sym.MaxDim, Max: sym.Const(sym.MaxDim)}
 	if r, ok := in.graph.Bounded[name]; ok {
-		s.Lo, s.Hi = max(r.Lo, 0), min(r.Hi, sym.MaxDim)
+		s.Lo, s.Hi = max(r.Lo, 0), max(min(r.Hi, sym.MaxDim), r.Lo, 0)
 	}
 	return s
 }

@@ -20,7 +20,7 @@ func (in *inference) call(n *ir.Node, c *opaque.Call, tainted bool) error {
 		}
 		c = m.Call
 	}
-	for _, s := range c.Computes {
+	for _, s := range in.limited(n, c) {
 		if r, ok := in.graph.Bounded[s.Name]; ok {
 			s.Lo = max(s.Lo, r.Lo)
 			s.Hi = max(s.Lo, min(s.Hi, r.Hi))
@@ -32,7 +32,11 @@ func (in *inference) call(n *ir.Node, c *opaque.Call, tainted bool) error {
 			continue
 		}
 		k := known{typ: c.Results[i].Type, shape: c.Results[i].Shape, hasShape: true}
-		if i == 0 {
+		switch {
+		case i > 0:
+		case n.Op == ops.Steps:
+			k.elems = in.steps(n)
+		default:
 			k.elems = in.bound(n, c)
 		}
 		if err := in.settle(n, v, k, tainted); err != nil {
@@ -40,6 +44,23 @@ func (in *inference) call(n *ir.Node, c *opaque.Call, tainted bool) error {
 		}
 	}
 	return nil
+}
+
+// limited are the symbols that a call computes, those that are elements of its operand bounded by what is known of these.
+func (in *inference) limited(n *ir.Node, c *opaque.Call) []opaque.Symbol {
+	_, before := in.operand(n, 0)
+	if c.Elements == nil || before == nil {
+		return c.Computes
+	}
+	out := slices.Clone(c.Computes)
+	for i, e := range c.Elements {
+		name, _ := e.AsVar()
+		k := slices.IndexFunc(out, func(s opaque.Symbol) bool { return s.Name == name })
+		if most := before[i].limits(in.facts).hi; k >= 0 && most != nil {
+			out[k].Max = sym.Min(out[k].Max, *most, in.facts)
+		}
+	}
+	return out
 }
 
 // bound are the elements of a result that a call makes symbols of; those that are known are not its own.

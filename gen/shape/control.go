@@ -260,7 +260,7 @@ func (in *inference) either(n *ir.Node, name string, before []string, a, b sym.E
 	lowB, highB := b.Bounds(in.facts)
 	hi := max(highA, highB, 0)
 	if r, ok := in.graph.Bounded[name]; ok && n.Op == "Loop" { // which counts; an If has written by then
-		hi = min(hi, r.Hi)
+		hi = max(min(hi, r.Hi), 0)
 	}
 	in.declare(opaque.Symbol{Name: name, Lo: max(min(lowA, lowB), 0), Hi: hi, Max: sym.Max(a, b, in.facts)})
 	return sym.Var(name)

@@ -51,7 +51,7 @@ func (e *evaluator) elements(src te.Source) []value {
 	any := n == 0
 	for i := range out {
 		out[i] = e.point(src, unflatten(int64(i), dims))
-		any = any || out[i].state != unknown
+		any = any || out[i].state != unknown || out[i].limited()
 	}
 	if !any {
 		return nil
@@ -141,7 +141,7 @@ func (e *evaluator) reduce(s *te.Stage, vars map[string]sym.Expr) []value {
 // a false or a true that comes later may.
 func lost(join []te.Expr, acc []value) bool {
 	for i, x := range join {
-		if c, ok := x.(te.Call); !ok || c.Fn == "and" || c.Fn == "or" || acc[i].state != unknown {
+		if c, ok := x.(te.Call); !ok || c.Fn == "and" || c.Fn == "or" || acc[i].state != unknown || acc[i].limited() {
 			return false
 		}
 	}
@@ -284,6 +284,15 @@ func (e *evaluator) guard(gs []te.Within, sc scope) answer {
 
 // evalCall applies a scalar function to what is known of its arguments.
 func evalCall(c te.Call, a []value, f sym.Facts) value {
+	v := knownCall(c, a, f)
+	if v.state == unknown {
+		v.within = limitsOf(c, a, f)
+	}
+	return v
+}
+
+// knownCall is evalCall where the result is known; else it is unknown.
+func knownCall(c te.Call, a []value, f sym.Facts) value {
 	if c.Divides() {
 		if by, ok := a[1].constant(); ok && by == 0 {
 			return value{} // there is no result: whoever computes it says so

@@ -14,7 +14,8 @@ import (
 // Symbols whose bounds are one number become that number, symbols that operators
 // require to be equal become one, and symbols that no graph input uses and no node computes are
 // dropped. A number that only a run of an opaque operator knows (the rows of a NonZero) becomes
-// a symbol that the node computes. Shapes that the model declares for results are checked against what is inferred; a certain contradiction is an error.
+// a symbol that the node computes. Shapes that the model declares for results are checked against what is inferred: a certain contradiction
+// in type or rank is an error, one of dimensions a warning of the graph.
 // Where structure stays unknown the error is an *UnknownError that lists all
 // nodes concerned, and everything else is inferred nevertheless.
 func Infer(g *ir.Graph) error {
@@ -184,7 +185,7 @@ func (in *inference) result(n *ir.Node, v *ir.Value, m *ops.Meaning, i int, ev *
 	if src.Stage {
 		stage := m.Stages[src.N]
 		typ, shape = stage.Results[src.Part].DType(), stage.Shape()
-		if followed(typ) && (!typ.IsFloat() || in.allFollowed(n)) {
+		if followed(typ) && (!typ.IsFloat() || alone(shape) || in.allFollowed(n)) {
 			elems = ev.elements(src)
 		}
 	} else {
@@ -204,6 +205,16 @@ func (in *inference) result(n *ir.Node, v *ir.Value, m *ops.Meaning, i int, ev *
 // followed reports whether elements of type t are worth evaluating: integers, and
 // the float types through which shapes pass.
 func followed(t ir.DType) bool { return t != ir.F16 && t != ir.BF16 }
+
+// alone reports whether a shape has one element: of such a float, as a Range ends at, limits are worth to know.
+func alone(s ir.Shape) bool {
+	for _, d := range s {
+		if !d.Is(1) {
+			return false
+		}
+	}
+	return true
+}
 
 // allFollowed reports whether something is known of each operand's elements. Floats
 // that are computed from data are not worth a look.

@@ -144,11 +144,11 @@ func TestInferErrors(t *testing.T) {
   %y f32[6] = Relu.14(%x) "r"
   output %y
 `, []string{`Relu "r"`, `result "y"`, "[2 3]", "[6]"}},
-		{"declared dimension", `
+		{"another dimension", `
   input %x f32[2, 3]
   %y f32[2, 4] = Relu.14(%x) "r"
   output %y
-`, []string{"dimension 1", "is 3", "declares 4"}},
+`, []string{"dimension 1", "is 3", "was 4"}},
 		{"declared type", `
   input %x f32[2, 3]
   %y i32[2, 3] = Relu.14(%x) "r"

@@ -183,11 +183,12 @@ func (in *inference) counted(n *ir.Node, s *ops.LoopSpec, before []string) sym.E
 	return in.either(n, sym.Identifier(n.Outputs0()+"_iterations"), before, sym.Const(0), in.most(s))
 }
 
-// most is the most iterations of a loop: sym.MaxDim where nothing bounds them.
+// most is the most iterations of a loop: sym.MaxDim where nothing bounds them. What bounds a number of the
+// run's, as a dimension in Min does, bounds them.
 func (in *inference) most(s *ops.LoopSpec) sym.Expr {
 	if _, elems := in.elemsOf(s.Max); len(elems) == 1 {
-		if m, ok := elems[0].whole(); ok {
-			return sym.Max(m, sym.Const(0), in.facts)
+		if most := elems[0].limits(in.facts).hi; most != nil {
+			return sym.Max(*most, sym.Const(0), in.facts)
 		}
 	}
 	return sym.Const(sym.MaxDim)

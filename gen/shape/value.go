@@ -17,6 +17,8 @@ type value struct {
 	num   sym.Expr
 	den   int64
 	real  float64
+	// within is what is known of an element that is not.
+	within limits
 }
 
 type state uint8

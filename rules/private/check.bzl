@@ -188,7 +188,8 @@ def check_shards(shards):
         _fail("shards", shards, "write how many C++ files the kernels go to, 1 to %d" % _MAX_SHARDS)
 
 def _is_number(text):
-    return text.isdigit() and int(text) <= _MAX_DIM
+    digits = text.removeprefix("-")  # numbers that a run computes may be negative
+    return digits.isdigit() and int(digits) <= _MAX_DIM
 
 def _is_range(text):
     low, dots, high = text.partition("..")

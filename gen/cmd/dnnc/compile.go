@@ -73,6 +73,7 @@ type compileFlags struct {
 	skeleton, observe                  bool
 	passes                             passFlags
 	warnings                           warnFlags
+	keep                               list          // what dnnc graph has followed
 	mode                               cppapi.Mode   // of weights
 	report                             *prune.Report // of pruning, once it is read
 }
@@ -117,6 +118,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.BoolVar(&f.skeleton, "skeleton", false, "the sources are of a skeleton library, which FastRPC calls on the DSP")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	f.warnings.register(c.FlagSet)
+	registerKeep(c.FlagSet, &f.keep)
 	f.passes.register(c.FlagSet)
 	if err := c.parse(args, out); err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 
@@ -32,6 +33,7 @@ Examples:
 type graphFlags struct {
 	src, out, outConsts string
 	external, dims      list
+	keep                list
 	fill                bool
 	warnings            warnFlags
 	passes              passFlags
@@ -47,6 +49,7 @@ func graphCommand(args []string, out, log io.Writer) error {
 	c.BoolVar(&f.fill, "fill-random", false, "fill weights whose external data has the location 'random' (benchmarks)")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	c.Var(&f.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension; may be repeated")
+	registerKeep(c.FlagSet, &f.keep)
 	// It has no warnings of its own: one list of options serves both commands.
 	f.warnings.mode = noWarnings
 	f.warnings.registerAccept(c.FlagSet)
@@ -58,6 +61,11 @@ func graphCommand(args []string, out, log io.Writer) error {
 		return c.hint("%w", err)
 	}
 	return f.run(log)
+}
+
+// registerKeep registers the option that keeps inputs. One list of options serves 'dnnc graph', which follows it, and 'dnnc compile'.
+func registerKeep(fs *flag.FlagSet, keep *list) {
+	fs.Var(keep, "keep-input", "`NAME` of an input with a default value that stays an input, which each run gives: others are constants; of dnnc graph; may be repeated")
 }
 
 // plan is what the command reads and writes.
@@ -102,7 +110,7 @@ func (f *graphFlags) read() (*ir.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: f.fill, Supported: ops.Supported, Operators: ops.Names()}
+	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: f.fill, KeepInputs: f.keep, Supported: ops.Supported, Operators: ops.Names()}
 	if opt.Seed, err = onnx.ParseSeed(f.passes.seed); err != nil {
 		return nil, err
 	}

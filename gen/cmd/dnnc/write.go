@@ -69,6 +69,11 @@ func (f *compileFlags) model(p *plan.Program, w cppapi.Weights, t *target.Target
 	for i, v := range p.Outputs {
 		m.Outputs = append(m.Outputs, cppapi.Tensor{Name: v.Name, Type: v.Type, Shape: p.Shapes[i]})
 	}
+	for _, x := range p.Warnings {
+		if x.Kind == ir.Declared || x.Kind == ir.Default {
+			m.Notes = append(m.Notes, x.Text)
+		}
+	}
 	for _, x := range p.Symbols {
 		m.Symbols = append(m.Symbols, cppapi.Symbol{Name: x.Name, Lo: x.Lo, Hi: x.Hi, Computed: x.Computed, Max: x.Max})
 	}

@@ -24,9 +24,9 @@ func (h *host) steps(steps []plan.Step) error {
 func label(s plan.Step) string {
 	switch {
 	case s.Call != nil && s.Block != nil:
-		return " (" + s.Block.Label() + ")"
+		return " (" + s.Block.Model() + ")"
 	case s.Launch != nil && s.Launch.Block != nil:
-		return " (" + s.Launch.Block.Label() + ")"
+		return " (" + s.Launch.Block.Model() + ")"
 	case s.Transfer != nil:
 		return fmt.Sprintf(" (transfer of %q)", s.Transfer.From.Value.Name)
 	case s.Choose != nil:

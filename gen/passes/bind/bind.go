@@ -35,6 +35,7 @@ func (r rule) low() int64 {
 var rules = map[string]map[int]rule{
 	ops.Attend:        {7: {}},
 	ops.Lengths:       {1: {}},
+	ops.Ramp:          {2: {}},
 	"AffineGrid":      {1: {}},
 	"CenterCropPad":   {1: {}},
 	"Col2Im":          {1: {}, 2: {}},
@@ -187,6 +188,7 @@ func (b *binder) symbols(x numbers) *ir.Value {
 	}
 	out := b.add(ops.Bind, 1, at, in...)
 	out.Name = b.names.Name(x.of.Name + ".symbols")
+	out.Def.MadeFor(b.at)
 	return out
 }
 
@@ -201,7 +203,8 @@ func (b *binder) add(op string, version int, at ir.Attrs, in ...*ir.Value) *ir.V
 		at = ir.Attrs{}
 	}
 	v := &ir.Value{Name: b.names.Name(fmt.Sprintf("%s.%s", b.at.Outputs0(), op))}
-	v.Def = &ir.Node{Op: op, Version: version, Name: b.at.Name, Inputs: in, Outputs: []*ir.Value{v}, Attrs: at, Origins: b.at.Origins}
+	n := &ir.Node{Op: op, Version: version, Name: b.at.Name, Inputs: in, Outputs: []*ir.Value{v}, Attrs: at, Origins: b.at.Origins}
+	v.Def = n.MadeFor(b.at)
 	b.nodes = append(b.nodes, v.Def)
 	return v
 }

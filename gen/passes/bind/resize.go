@@ -40,6 +40,7 @@ func (b *binder) resized(n *ir.Node) bool {
 	if n.Op == "Upsample" {
 		n.Version = 10
 	}
+	n.For = n.Model()
 	n.Op = ops.Resized
 	return true
 }

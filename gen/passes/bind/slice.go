@@ -95,6 +95,7 @@ func (b *binder) gathered(n *ir.Node) bool {
 		count := b.symbols(numbers{of: b.add(ops.Steps, 1, nil, start, element(ends), step), count: 1, like: n.Inputs[0], axis: int(axis)})
 		index := b.add(ops.Ramp, 1, nil, start, step, count)
 		if i == len(c.axes)-1 {
+			n.For = n.Model()
 			n.Op, n.Version, n.Attrs, n.Inputs = "Gather", 13, ir.Attrs{"axis": axis}, []*ir.Value{x, index}
 		} else {
 			x = b.add("Gather", 13, ir.Attrs{"axis": axis}, x, index)

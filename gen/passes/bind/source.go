@@ -91,7 +91,7 @@ func (b *binder) bindAll(at *ir.Node, v *ir.Value, lows map[int64]int64) *ir.Nod
 	out := &ir.Value{Name: b.names.Name(v.Name + ".symbols")}
 	n := &ir.Node{Op: ops.Bind, Version: 1, Name: at.Name, Inputs: []*ir.Value{v}, Outputs: []*ir.Value{out}, Origins: at.Origins}
 	extend(n, lows)
-	out.Def = n
+	out.Def = n.MadeFor(at)
 	for _, reader := range b.graph.Nodes {
 		for i, x := range reader.Inputs {
 			if x == v {

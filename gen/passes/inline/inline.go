@@ -127,5 +127,5 @@ func (in *inliner) node(n *ir.Node, op string, v *ir.Value, operands ...*ir.Valu
 		Op: op, Version: edit.Version(op, in.graph), Name: n.Name, Inputs: operands, Outputs: []*ir.Value{v},
 		Attrs: ir.Attrs{}, Origins: n.Origins,
 	}
-	return v.Def
+	return v.Def.MadeFor(n)
 }

@@ -68,7 +68,7 @@ func TestLoops(t *testing.T) {
   input %v i64[2]
   %y i64[2] = Add.14(%v, %x) "add"
   %t i64[2] = Add.14(%y, @y.iteration)
-  %s i64[1, 2] = Unsqueeze.13(%t, @s.axis) "loop"
+  %s i64[1, 2] = Unsqueeze.13(%t, @s.axis) "loop" for "Loop \"loop\""
   output %y
   output %s
 }
@@ -79,8 +79,8 @@ func TestLoops(t *testing.T) {
   input %m i64[]
   input %x i64[2]
   input %v i64[2]
-  %y i64[2] = Identity.16(%v) "loop"
-  %s i64[0, 2] <> = Identity.16(@s.empty) "loop"
+  %y i64[2] = Identity.16(%v) "loop" for "Loop \"loop\""
+  %s i64[0, 2] <> = Identity.16(@s.empty) "loop" for "Loop \"loop\""
   output %y
   output %s
 }

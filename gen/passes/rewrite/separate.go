@@ -153,5 +153,5 @@ func (w *windows) pool(from, to *ir.Value, axes []int) *ir.Node {
 	}
 	n := w.n
 	to.Def = &ir.Node{Op: n.Op, Version: n.Version, Name: n.Name, Inputs: []*ir.Value{from}, Outputs: []*ir.Value{to}, Attrs: attrs, Origins: n.Origins}
-	return to.Def
+	return to.Def.MadeFor(n)
 }

@@ -210,7 +210,7 @@ func (t *transposed) convolution(g *ir.Graph, names *ir.Names, p part) (*ir.Node
 
 func (t *transposed) node(g *ir.Graph, op string, v *ir.Value, attrs ir.Attrs, inputs ...*ir.Value) *ir.Node {
 	v.Def = &ir.Node{Op: op, Version: edit.Version(op, g), Name: t.n.Name, Inputs: inputs, Outputs: []*ir.Value{v}, Attrs: attrs, Origins: t.n.Origins}
-	return v.Def
+	return v.Def.MadeFor(t.n)
 }
 
 func product(xs []int64) int64 {

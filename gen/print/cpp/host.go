@@ -49,11 +49,11 @@ func (h *host) steps(steps []plan.Step) {
 			number := h.blocks
 			h.blocks++
 			if h.refuses(s.Call) {
-				h.line("if (*c->bad_index != 0) return dnn_refuse(c, dnn_status::kBadValue, %s);", ctext.String(s.Block.Label()))
+				h.line("if (*c->bad_index != 0) return dnn_refuse(c, dnn_status::kBadValue, %s);", ctext.String(s.Block.Model()))
 			}
 			for i, n := range s.Kernel.Sets {
 				if lo := h.p.Facts[n].Lo; lo > s.Block.Call.Computes[i].Lo { // the user's bound
-					h.line("if (%s < %d) return dnn_refuse(c, dnn_status::kBadValue, %s);", h.syms(n), lo, ctext.String(s.Block.Label()))
+					h.line("if (%s < %d) return dnn_refuse(c, dnn_status::kBadValue, %s);", h.syms(n), lo, ctext.String(s.Block.Model()))
 				}
 			}
 			h.observe(number, s.Call)

@@ -31,7 +31,7 @@ func DeviceFlags(p *plan.Program) []string {
 	var out []string
 	for _, l := range p.Launches() {
 		if loop.Refuses(l.Kernel.Body) {
-			out = append(out, l.Block.Label())
+			out = append(out, l.Block.Model())
 		}
 	}
 	return out
@@ -111,7 +111,7 @@ func (h *host) launch(l *plan.Launch) {
 	h.line("const dnn_arg args[] = {%s};", strings.Join(args, ", "))
 	h.line("const int64_t global[] = {%s};", h.numbers(l.Global))
 	h.line("const int64_t local[] = {%s};", h.numbers(l.Local))
-	h.attempt(fmt.Sprintf("dnn_launch(c, %d, %d, args, %d, global, local)", h.devices.blocks[l], h.devices.kernels[l.Function], len(args)), l.Block.Label())
+	h.attempt(fmt.Sprintf("dnn_launch(c, %d, %d, args, %d, global, local)", h.devices.blocks[l], h.devices.kernels[l.Function], len(args)), l.Block.Model())
 	h.Indent--
 	h.line("}")
 }

@@ -33,6 +33,8 @@ type Model struct {
 	Symbols []Symbol
 	// Checks guard on run-time dims: those that the nodes of the network do not allow are refused.
 	Checks []Check
+	// Notes are what the model says of inputs and outputs and the library does otherwise.
+	Notes []string
 
 	// Arena are byte counts; the arena holds the greatest. None: no arena.
 	Arena []sym.Expr

@@ -23,6 +23,7 @@ type view struct {
 	Symbols, Given           []*symbolView
 	HasComputed              bool
 	Checks                   []checkView
+	Notes                    []string
 	Inputs, Outputs, Tensors []*tensorView
 	RunParameters            string
 
@@ -128,7 +129,7 @@ func newView(m *Model) *view {
 		RuntimeVersion: runtimeVersion, Statuses: statusesOf(m), OptionMembers: optionMembers, DeviceMembers: deviceMembers, BufferMembers: bufferMembers, EventMembers: eventMembers, RemoteMembers: remoteMembers, Observed: m.Observed, ValueMembers: valueMembers,
 		Embed: m.Weights.Mode == Embed, WeightsBytes: m.Weights.Bytes, Large: m.Weights.Bytes > math.MaxInt32, WeightsText: number(m.Weights.Bytes),
 		Alignment: m.Weights.align(), UnusualAlign: m.Weights.align() != usualAlignment, Bare: m.Bare,
-		Variants: m.Variants, exprIndex: map[string]int{}, model: m,
+		Notes: m.Notes, Variants: m.Variants, exprIndex: map[string]int{}, model: m,
 	}
 	v.addSymbols()
 	for _, c := range m.Checks {

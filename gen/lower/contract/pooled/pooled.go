@@ -128,7 +128,7 @@ func (p *pooling) placed() bool {
 func sumsOf(b *block.Block) *block.Block {
 	st := b.Placed[0]
 	v := &ir.Value{Name: b.Results[0].Name + ".pooled", Type: st.Results[0].DType(), Shape: st.Shape(), HasShape: true}
-	return &block.Block{Stage: st, Operands: b.Operands, Results: []*ir.Value{v}, Origins: b.Origins, Ops: b.Ops}
+	return &block.Block{Stage: st, Operands: b.Operands, Results: []*ir.Value{v}, Origins: b.Origins, Models: b.Models, Ops: b.Ops}
 }
 
 // side reports whether the block reduces windows of images that lie side by side and cover what one stage gives, and finds how large they are.

@@ -25,7 +25,7 @@ func (s *splitFilter) blocks(facts sym.Facts) []*block.Block {
 // between is a block of a stage, whose result other blocks read.
 func (s *splitFilter) between(st *workgroup.GroupStage, operands []*ir.Value) *block.Block {
 	v := &ir.Value{Name: fmt.Sprintf("%s.%s", s.b.Results[0].Name, st.Name), Type: ir.F32, Shape: st.Shape(), HasShape: true}
-	return &block.Block{Stage: &st.Stage, Operands: operands, Results: []*ir.Value{v}, Origins: s.b.Origins, Ops: s.b.Ops}
+	return &block.Block{Stage: &st.Stage, Operands: operands, Results: []*ir.Value{v}, Origins: s.b.Origins, Models: s.b.Models, Ops: s.b.Ops}
 }
 
 // stage begins a stage of points, channels, and tiles: those of the axes that are none of channels and windows, then along each window.
@@ -116,7 +116,7 @@ func (s *splitFilter) results(sums *ir.Value) *block.Block {
 		}))
 	}
 	operands := append([]*ir.Value{sums}, s.b.Operands...)
-	return &block.Block{Stage: &st, Operands: operands, Results: s.b.Results, Origins: s.b.Origins, Ops: s.b.Ops}
+	return &block.Block{Stage: &st, Operands: operands, Results: s.b.Results, Origins: s.b.Origins, Models: s.b.Models, Ops: s.b.Ops}
 }
 
 // transformedWeights is a constant of all points of the transform, input channels and result channels.
