@@ -156,6 +156,9 @@ func (p *printer) node(s *scope, n *Node, indent string) {
 	if !same {
 		p.printf(" from %s", joined(origins, quote))
 	}
+	if n.Saturates {
+		p.printf(" saturates")
+	}
 	if len(n.Computes) > 0 {
 		p.printf(" computes [%s]", strings.Join(n.Computes, ", "))
 	}

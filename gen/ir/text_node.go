@@ -38,6 +38,7 @@ func (p *parser) node(values map[string]*Value, depth int) (*Node, error) {
 	if err := p.origins(n); err != nil {
 		return nil, err
 	}
+	n.Saturates = p.Accept("saturates")
 	if p.Accept("computes") {
 		var err error
 		if n.Computes, err = lex.ListOf(&p.Lexer, "[", "]", p.computed); err != nil {
