@@ -1301,6 +1301,38 @@ DNN_MATH_FN auto round_bf16(S x) {
   }
 }
 
+// held_f16 and held_bf16 are what the function narrow rounds: x, or the type's greatest number of
+// x's sign where x is finite and beyond it. With fma, a product that is less than half a unit of
+// that number, but infinite or NaN where x is, brings these back.
+template <class V>
+DNN_MATH_FN V held(V x, float most) {
+#if defined(__aarch64__)
+  V y = x;
+  if constexpr (lanes<V>::count == 4) {
+    const V hi = broadcast<V>(most), lo = broadcast<V>(-most);
+    __asm__("fmin %0.4s, %0.4s, %1.4s\n\tfmax %0.4s, %0.4s, %2.4s" : "+w"(y) : "w"(hi), "w"(lo));
+  } else {
+    y = clamp(x, -most, most);
+  }
+#else
+  const V y = clamp(x, -most, most);
+#endif
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
+  return madd(x, 0x1p-126f, y);
+#else
+  return abs(x) == broadcast<V>(__builtin_inff()) ? x : y;
+#endif
+}
+
+template <class V>
+DNN_MATH_FN V held_f16(V x) {
+  return held(x, 65504.0f);
+}
+template <class V>
+DNN_MATH_FN V held_bf16(V x) {
+  return held(x, 0x1.fep127f);
+}
+
 // double: the functions without a builtin of their own.
 DNN_MATH_FN double min(double x, double y) { return x < y || x != x ? x : y; }
 DNN_MATH_FN double max(double x, double y) { return x > y || x != x ? x : y; }

@@ -126,6 +126,8 @@ type Node struct {
 	// in which its operator computes them. Those that are a dimension of an input of its region it
 	// gives a value before each run of the region, and a last one: what a Loop carries may change.
 	Computes []string
+	// Saturates reports that the compiler stores the node's results in 16 bits by itself: no finite number becomes infinite there.
+	Saturates bool
 	// Origins are the names of the ONNX nodes that this node stands for, itself included.
 	Origins []string
 	// For is the label of the model's node that this one was made for, where its own label is another.

@@ -163,6 +163,9 @@ func (p *printer) node(s *scope, n *Node, indent string) {
 	if n.For != "" {
 		p.printf(" for %s", quote(n.For))
 	}
+	if n.Saturates {
+		p.printf(" saturates")
+	}
 	if len(n.Computes) > 0 {
 		p.printf(" computes [%s]", strings.Join(n.Computes, ", "))
 	}

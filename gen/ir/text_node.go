@@ -43,6 +43,7 @@ func (p *parser) node(values map[string]*Value, depth int) (*Node, error) {
 			return nil, err
 		}
 	}
+	n.Saturates = p.Accept("saturates")
 	if p.Accept("computes") {
 		if n.Computes, err = lex.ListOf(&p.Lexer, "[", "]", p.computed); err != nil {
 			return nil, err

@@ -7,7 +7,7 @@ import (
 )
 
 // additive are the functions that give sums of their operands, up to signs and roundings.
-var additive = []string{"add", "sub", "neg", "cast"}
+var additive = []string{"add", "sub", "neg", "cast", "narrow"}
 
 // OnlyAdds reports whether all results are sums or differences of elements of several operands, or elements chosen of them by the values of another
 // operand.

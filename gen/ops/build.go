@@ -27,6 +27,9 @@ func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 	if err != nil {
 		return nil, n.Errorf("%w", err)
 	}
+	if n.Saturates {
+		m = saturating(n, m)
+	}
 	m.dropEmpty()
 	if err := c.readsElements(m); err != nil {
 		return nil, n.Errorf("%w", err)

@@ -59,6 +59,7 @@ const (
 	whyLosses      = "losses are sums of many elements"
 	whySquares     = "squares may lie beyond what 16 bits hold where the operand does not"
 	whyHost        = "it sorts, searches or counts, on the processor: equal numbers would be more"
+	whySteps       = "it adds to results that are stored already, and sums of 16 bits would lose digits or end at the range's ends on the way"
 	whyDigits      = "sums, squares and steep functions keep the digits that bf16 does not have"
 	whyRegions     = "it is control flow: what its graphs compute keeps its type"
 )
@@ -79,6 +80,13 @@ func RangeOf(n *ir.Node, to ir.DType) (r Range, why string) {
 		why = whyDigits
 	}
 	return r, why
+}
+
+// Squares reports whether a node's results are squares, or sums of some, which leave the range of f16 long before the numbers do that are
+// squared.
+func Squares(n *ir.Node) bool {
+	_, why := rangeOf16(n)
+	return why == whySquares || why == whySpectra || n.Op == "Pow" || n.Op == "ReduceSumSquare"
 }
 
 func rangeOf16(n *ir.Node) (r Range, why string) {

@@ -177,7 +177,7 @@ func narrowFloats(s *State) (err error) {
 	if s.Store == ir.Invalid {
 		return nil
 	}
-	if s.Precision, err = precision.Run(s.Graph, s.Store); err != nil {
+	if s.Precision, err = precision.Run(s.Graph, s.Store, s.Calibration); err != nil {
 		return err
 	}
 	if s.Store == ir.BF16 {

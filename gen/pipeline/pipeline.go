@@ -19,6 +19,7 @@ import (
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/passes/precision"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/samples"
 	"rules_dnn/gen/sel"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/tuning"
@@ -66,8 +67,10 @@ type State struct {
 	Stored func(v *ir.Value) (layout.Layout, bool)
 	// Store is the type of 16 bits in which values and weights of f32 are stored, Invalid: as they are; Precision is what became of that. Where it is
 	// bf16, instructions that sum products of bf16 in pairs may be used.
-	Store     ir.DType
-	Precision *precision.Report
+	Store ir.DType
+	// Calibration are inputs that show which values leave the range of f16, if there are some.
+	Calibration []samples.Input
+	Precision   *precision.Report
 	// Times and DeviceTimes are a tuning record's, and Candidate which of a block's kernels to take: see sel.Options.
 	Times, DeviceTimes tuning.Times
 	Candidate          int

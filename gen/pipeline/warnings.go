@@ -26,10 +26,12 @@ const (
 	Baseline = "baseline"
 	// Pruning is weights that were dropped without retraining.
 	Pruning = "pruning"
+	// Range is values that leave the range of f16, which is asked for, and stay f32.
+	Range = "range"
 )
 
 // WarningKinds are all: these, and those of graphs.
-var WarningKinds = []string{Baseline, ir.Declared, ir.Default, Pruning, Untiled}
+var WarningKinds = []string{Baseline, ir.Declared, ir.Default, Pruning, Range, Untiled}
 
 const (
 	leastShare  = 0.01 // of the network's operations
@@ -46,9 +48,26 @@ func (s *State) warnings() []plan.Warning {
 	if text := s.Target.Baseline(); text != "" {
 		out = append(out, plan.Warning{Kind: Baseline, Text: text})
 	}
+	out = append(out, s.leaving()...)
 	// Who switches tiles off knows that they are.
 	if o := s.selectOptions(); o.Contractions && o.Windows {
 		out = append(out, s.untiled()...)
+	}
+	return out
+}
+
+// leaving reports values that stay f32 though 16 bits are asked for, since their numbers are known to leave the range.
+func (s *State) leaving() []plan.Warning {
+	if s.Precision == nil {
+		return nil
+	}
+	var out []plan.Warning
+	for i, k := range s.Precision.Far {
+		if i == maxWarnings-1 && len(s.Precision.Far) > maxWarnings {
+			out = append(out, plan.Warning{Kind: Range, Text: fmt.Sprintf("%d more nodes stay f32 as their numbers leave the range; the manifest lists them (precision)", len(s.Precision.Far)-i)})
+			break
+		}
+		out = append(out, plan.Warning{Kind: Range, Text: fmt.Sprintf("%s stays f32: %s", k.Node, k.Why)})
 	}
 	return out
 }

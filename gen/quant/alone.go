@@ -27,7 +27,7 @@ func (p *plan) alone(r *Report, weights map[*ir.Node]valued, inputs []samples.In
 	}
 	var want []map[*ir.Value]*ir.Tensor
 	for _, in := range inputs {
-		outputs, err := run(p.g, in, nil)
+		outputs, err := samples.Run(p.g, in, nil)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (p *plan) only(n *ir.Node, w valued, inputs []samples.Input, want []map[*ir
 	}
 	var all ratio
 	for i, in := range inputs {
-		got, err := run(p.g, in, func(m *ir.Node, operands, results []*ir.Tensor) error {
+		got, err := samples.Run(p.g, in, func(m *ir.Node, operands, results []*ir.Tensor) error {
 			if m != n {
 				return nil
 			}

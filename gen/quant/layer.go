@@ -83,7 +83,7 @@ func (p *plan) correct(layers []*layer, inputs []samples.Input) error {
 		quantized[l] = t
 	}
 	for _, in := range inputs {
-		if _, err := run(p.g, in, func(n *ir.Node, operands, results []*ir.Tensor) error {
+		if _, err := samples.Run(p.g, in, func(n *ir.Node, operands, results []*ir.Tensor) error {
 			l := by[n]
 			if l == nil {
 				return nil

@@ -198,7 +198,7 @@ func (c *comparison) input(float, quantized *ir.Graph, in samples.Input) error {
 	for _, i := range c.r.results {
 		compared[i] = true
 	}
-	want, err := run(float, in, func(n *ir.Node, _, results []*ir.Tensor) error {
+	want, err := samples.Run(float, in, func(n *ir.Node, _, results []*ir.Tensor) error {
 		if i := index[n]; compared[i] {
 			kept[i] = results[slices.Index(n.Outputs, result(n))]
 		}
@@ -207,7 +207,7 @@ func (c *comparison) input(float, quantized *ir.Graph, in samples.Input) error {
 	if err != nil {
 		return err
 	}
-	got, err := run(quantized, in, func(n *ir.Node, _, results []*ir.Tensor) error {
+	got, err := samples.Run(quantized, in, func(n *ir.Node, _, results []*ir.Tensor) error {
 		if i, ok := c.r.results[n.Outputs[0]]; ok {
 			return c.nodes[i].add(kept[i], results[0])
 		}

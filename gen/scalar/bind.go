@@ -20,6 +20,8 @@ func Bind(name string, result ir.DType, args []ir.DType) (Func, error) {
 		return bitsFunc(args[0], result), nil
 	case Quantized:
 		return quantizeFunc(result), nil
+	case Narrowed:
+		return narrowFunc(result), nil
 	}
 	f, closed := row.pick(args[len(args)-1])
 	if closed || row.Result != Same || row.Exact && result.IsFloat() {

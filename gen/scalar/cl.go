@@ -37,6 +37,8 @@ func (r *Row) CL(t ir.DType, from []ir.DType, lanes int64, args []string) string
 	switch r.Result {
 	case Target:
 		return clCast(t, from[0], args[0])
+	case Narrowed:
+		return "dnn_round_" + t.String() + "(" + HeldCL(t, args[0]) + ")"
 	case Reinterpret:
 		return "as_" + clTypes[t] + "(" + args[0] + ")"
 	case Quantized:

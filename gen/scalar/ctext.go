@@ -43,11 +43,14 @@ func CType(t ir.DType) string { return ctypes[t] }
 // a float's with the suffix f. Arguments may be printed twice: they should be names
 // or literals. It panics on a type that Check refuses.
 func (r *Row) C(t ir.DType, args []string) string {
+	if r.Result == Narrowed {
+		return narrowText(t, args[0])
+	}
 	s := r.text.of(t)
 	if s == "" || len(args) != r.Arity {
 		panic(fmt.Sprintf("scalar function %q has no text for %d arguments and a result of type %s", r.Name, len(args), t))
 	}
-	if r.Result == Target && (t == ir.F16 || t == ir.BF16) {
+	if r.Result == Target && half(t) {
 		s = "dnn_math::round_" + t.String() + "($0)"
 	}
 	if t.IsInteger() && t.Size() < 4 && s[0] == '(' && r.Result != Choice {

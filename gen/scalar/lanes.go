@@ -12,7 +12,7 @@ func (r *Row) Vectors(result ir.DType, from []ir.DType) bool {
 	switch r.Result {
 	case Target: // to 16 bits they round once
 		return !half(result) || fitsF32(from[0])
-	case Quantized:
+	case Quantized, Narrowed:
 		return true
 	}
 	t := from[len(from)-1]
@@ -30,6 +30,8 @@ func (r *Row) CLanes(types func(ir.DType) string, t ir.DType, from []ir.DType, a
 	switch r.Result {
 	case Target:
 		return castLanes(types, t, from[0], args[0])
+	case Narrowed:
+		return narrowText(t, args[0])
 	case Reinterpret:
 		return fmt.Sprintf("dnn_math::bits<%s>(%s)", v, args[0])
 	case Choice:

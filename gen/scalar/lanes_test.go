@@ -117,7 +117,7 @@ func lanesCalls(t *testing.T) (calls []*lanesCall, args [][]*Vec) {
 					fix(zero)
 				}
 				add(row, of, []ir.DType{ir.F32, of}, x, zero)
-			case row.Result == Target || row.Result == Reinterpret:
+			case row.converts():
 				for _, to := range everyType {
 					add(row, to, []ir.DType{of}, a)
 				}

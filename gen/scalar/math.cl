@@ -627,6 +627,20 @@ static float dnn_odd_T(T x) {
   return (T)f == x ? f : as_float(as_uint(f) | 1u);
 }
 
+// What narrow rounds: a product that is less than half a unit of the greatest number, but infinite or NaN where x is, brings these back.
+static float dnn_held(float x, float most) {
+#if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
+  return x * 0x1p-126f + clamp(x, -most, most);
+#else
+  const float y = x > most ? most : x < -most ? -most : x;
+  return isinf(x) ? x : y;
+#endif
+}
+
+static float dnn_held_f16(float x) { return dnn_held(x, 65504.0f); }
+
+static float dnn_held_bf16(float x) { return dnn_held(x, 0x1.fep127f); }
+
 static float dnn_round_f16(float x) { return dnn_f16_to_f32(dnn_f32_to_f16(x)); }
 
 static float dnn_round_bf16(float x) { return dnn_bf16_to_f32(dnn_f32_to_bf16(x)); }

@@ -70,6 +70,7 @@ const (
 	Target                  // cast: the result type is the Call's own
 	Reinterpret             // bits: the result type is the Call's own, of the argument's size
 	Quantized               // quantize: an f32 and a zero point of the result's type, an integer of 8 or 16 bits
+	Narrowed                // narrow: an f32; the result type is the Call's own, a float of 16 bits
 )
 
 // Row is a scalar function.
@@ -133,7 +134,10 @@ func Check(name string, result ir.DType, args []ir.DType) error {
 }
 
 // converts reports whether the result type is the Call's own.
-func (r *Row) converts() bool { return r.Result == Target || r.Result == Reinterpret }
+func (r *Row) converts() bool { return r.Result == Reinterpret || r.Rounds() }
+
+// Rounds reports whether the function converts to the Call's own type, so that what it gives of 16 bits is rounded.
+func (r *Row) Rounds() bool { return r.Result == Target || r.Result == Narrowed }
 
 // ResultType is the type that the function gives for arguments of these types.
 // The type of a cast is the Call's own and follows from nothing.
@@ -159,8 +163,11 @@ func (r *Row) checkArgs(args []ir.DType, target ir.DType) error {
 		return fmt.Errorf("scalar function %q takes %d arguments, not %d", r.Name, r.Arity, len(args))
 	}
 	rest := args
-	if r.Result == Quantized {
+	switch r.Result {
+	case Quantized:
 		return r.checkQuantized(args)
+	case Narrowed:
+		return r.checkNarrowed(args, target)
 	}
 	if r.Result == Choice {
 		if args[0] != ir.Bool {

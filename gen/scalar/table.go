@@ -129,6 +129,7 @@ var table = []Row{
 	{Name: "cast", Arity: 1, Kinds: Anything, Result: Target, lanes: Anything, text: text{
 		f32: "dnn_math::cast<float>($0)", f64: "dnn_math::cast<double>($0)",
 		integer: "dnn_math::cast<$T>($0)", boolean: "($0 != 0)"}},
+	{Name: "narrow", Arity: 1, Result: Narrowed, FLOPs: 3},
 	{Name: "bits", Arity: 1, Kinds: Numbers, Result: Reinterpret, lanes: Numbers, text: text{
 		f32: "dnn_math::bits<float>($0)", f64: "dnn_math::bits<double>($0)", integer: "dnn_math::bits<$T>($0)"}},
 	{Name: "quantize", Arity: 2, Result: Quantized, FLOPs: 6, text: text{integer: "dnn_math::quantize<$T>($0, $1)"}},

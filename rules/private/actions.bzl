@@ -253,7 +253,7 @@ def _declare_variants(ctx, base, variants):
         for chip in variants
     ]
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", c = False, remote = [], skeleton = False, observe = False):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", calibration = None, c = False, remote = [], skeleton = False, observe = False):
     """Declares the action that makes sources of a network.
 
     Args:
@@ -274,6 +274,7 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       variants: DnnChipInfos of further chips, the least capable first.
       device: the File of facts of a device that runs blocks beside the chip, or None.
       precision: in what floats are stored: fp32, as the network has them, fp16 or bf16.
+      calibration: the File of inputs that show which values leave the range of fp16, or None.
       c: whether the chip's kernels are C.
       remote: versions of Hexagon with skeleton libraries that the sources call, the least capable first.
       skeleton: whether the sources are of such a library.
@@ -335,6 +336,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
         args.add("--observe")
     if precision != "fp32":
         args.add(precision, format = "--precision=%s")
+    if calibration:
+        args.add(calibration, format = "--calibration=%s")
     if candidate:
         args.add(candidate, format = "--candidate=%s")
     args.add(warnings, format = "--warnings=%s")
@@ -349,7 +352,7 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
         ctx,
         mnemonic = "DnnCompile",
         what = "Compiling network",
-        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [variant.facts for variant in variants] + [file for file in [pruning, log if pruning else None, tuning, device] if file] + [entry.file for entry in graph.external],
+        inputs = [graph.graph, graph.consts, graph.src, chip.facts] + [variant.facts for variant in variants] + [file for file in [pruning, log if pruning else None, tuning, device, calibration] if file] + [entry.file for entry in graph.external],
         outputs = outputs + dumps,
         args = args,
     )

@@ -12,6 +12,7 @@ _BACKENDS = ["cpu", "hvx", "opencl"]
 # What the rules themselves give to dnnc.
 _RULE_OPTIONS = [
     "api",
+    "calibration",
     "candidate",
     "chip",
     "consts",
@@ -92,13 +93,16 @@ def check_remote(attributes):
 # Types in which floats are stored.
 _PRECISIONS = ["fp32", "fp16", "bf16"]
 
-def check_precision(precision, pruning):
+def check_precision(precision, pruning, calibration):
     """Fails unless floats can be stored so.
 
     Args:
       precision: the attribute's value.
       pruning: the dnn_pruning, or None.
+      calibration: the target with inputs, or None.
     """
+    if precision in _PRECISIONS and precision != "fp16" and calibration:
+        _fail("calibration", str(calibration.label), "it shows which values leave the range of fp16, and precision = \"%s\" has none to leave: write precision = \"fp16\", or leave calibration out" % precision)
     if precision in ["fp16", "bf16"] and pruning:
         _fail("precision", precision, "kernels that leave out the weights that %s drops are of f32, and in 16 bits all weights would be computed with: leave out precision, or pruning" % pruning.label)
     if precision not in _PRECISIONS:

@@ -45,6 +45,7 @@ def dnn_model(
         pruning = None,
         api = None,
         c_prefix = None,
+        calibration = None,
         cpp_namespace = None,
         dims = None,
         dnnc_opts = None,
@@ -94,6 +95,11 @@ def dnn_model(
       api: name of the header, without .h. Default: name. Targets with the same api are alternatives
         for select(): their headers, C names and namespaces are the same.
       c_prefix: what C names begin with. Default: package and api, as in app_model for //app:model.
+      calibration: with precision = "fp16", a safetensors file of inputs, by the names of the model's inputs; of the first dimension there may
+        be more than the model takes. The build runs the network on them, in the interpreter. A value whose numbers go beyond half of f16's
+        range on them, of which other inputs may take the other half, stays f32, as does what computes with it up to the next value that
+        is known to be within; the build warns of it (range) and the manifest lists it. Default: none; then only values are known to
+        leave the range whose bounds follow from constants, integers of 16 bits and less, and functions with bounds.
       cpp_namespace: namespace of the C++ wrapper. Default: c_prefix.
       dims: numbers or ranges for symbols of the model's shapes, as in {"N": "1..64", "H": "224"}.
         Without a bound, or with "1..", a symbol may be anything from 1.
@@ -105,8 +111,9 @@ def dnn_model(
       precision: "fp32" (the default): floats as the network has them. "fp16": values and weights of f32 are stored in 16 bits, half the
         memory, and computed and summed in f32; inputs and outputs keep their types, and weights of which a node has few, and those of
         depthwise convolutions, may be packed as f32. What 16 bits cannot hold stays f32, as do inputs that are only added, such as
-        masks, and the manifest lists it with the reasons (precision); numbers that are narrowed and end beyond the range become its
-        greatest ones, not infinite. "bf16": the same in bf16, which has f32's range and 8 binary digits. Products of two values of
+        masks, squares of numbers whose size is not known, and what `calibration` shows to leave the range; the manifest lists it with
+        the reasons (precision). No finite number becomes infinite: what ends beyond the range becomes its end, 65504; infinities and
+        NaNs stay, and f16 that the network itself has is ONNX's. "bf16": the same in bf16, which has f32's range and 8 binary digits. Products of two values of
         bf16, also of a network whose own floats are bf16, are then summed in f32 by the processor's instructions for pairs of them,
         where all chips of the library have some (AVX512-BF16: x86_64_zen4, x86_64_zen5; with AMX: x86_64_sapphire_rapids): in another
         order, and with denormal numbers as zeros whatever keep_denormals says. Elsewhere, and with backend = "opencl", they are widened
@@ -129,6 +136,7 @@ def dnn_model(
         api = api,
         backend = backend,
         c_prefix = c_prefix,
+        calibration = calibration,
         chip_variants = variants == None,
         cpp_namespace = cpp_namespace,
         default_api = name,

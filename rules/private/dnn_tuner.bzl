@@ -42,6 +42,7 @@ def _program(ctx, number, record):
         warnings = "none",  # the model's own build has them
         candidate = number,
         precision = model.precision,
+        calibration = model.calibration,
         tuning = record,
         variants = model.variants,  # it measures those that the machine runs, in the layouts that are the library's
         device = model.device,

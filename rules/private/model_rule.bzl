@@ -84,7 +84,7 @@ def _runtime(ctx):
 def _check(ctx):
     check_backend(ctx.attr.backend)
     check_device(ctx.attr.backend, ctx.attr.device, [] if ctx.attr.chip_variants else ctx.attr.variants)
-    check_precision(ctx.attr.precision, ctx.attr.pruning)
+    check_precision(ctx.attr.precision, ctx.attr.pruning, ctx.attr.calibration)
     check_shards(ctx.attr.shards)
     check_dims(ctx.attr.dims)
     check_options(ctx.attr.dnnc_opts)
@@ -120,6 +120,7 @@ def _dnn_model_impl(ctx):
         warnings = ctx.attr._warnings[BuildSettingInfo].value,
         device = _device(ctx),
         precision = ctx.attr.precision,
+        calibration = ctx.file.calibration,
         c = bare,
     )
     runtime = _runtime(ctx)
@@ -166,6 +167,7 @@ def _dnn_model_impl(ctx):
         ModelPartsInfo(
             api = names.api,
             c_prefix = names.prefix,
+            calibration = ctx.file.calibration,
             chip = chip,
             device = _device(ctx),
             graph = graph,
@@ -199,6 +201,10 @@ dnn_model_rule = rule(
         ),
         "c_prefix": attr.string(
             doc = "What C names begin with. Default: package and api, with _ for what no identifier holds.",
+        ),
+        "calibration": attr.label(
+            allow_single_file = True,
+            doc = "Inputs that show which values leave the range of precision = \"fp16\".",
         ),
         "chip_variants": attr.bool(
             default = True,

@@ -5,6 +5,7 @@ ModelPartsInfo = provider(
     fields = {
         "api": "string: the header's name, without .h.",
         "c_prefix": "string: what C names begin with.",
+        "calibration": "File: inputs that show which values leave the range of fp16, or None.",
         "chip": "DnnChipInfo: the chip.",
         "device": "File: the facts of the device that runs blocks beside the chip; None where there is none.",
         "graph": "DnnGraphInfo: the network.",

@@ -40,6 +40,14 @@ _no_cc_test = analysistest.make(
 _CASES = {
     "api": ({"api": "../net"}, ["api = \"../net\"", "write letters, digits"]),
     "backend_none": ({"backend": "gpu"}, ["backend = \"gpu\"", "write \"cpu\", \"hvx\" or \"opencl\""]),
+    "calibration_of_bf16": (
+        {"calibration": "data/images.bin", "precision": "bf16"},
+        ["calibration = ", "images.bin", "write precision = \"fp16\", or leave calibration out"],
+    ),
+    "calibration_of_fp32": (
+        {"calibration": "data/images.bin"},
+        ["calibration = ", "images.bin", "precision = \"fp32\" has none to leave"],
+    ),
     "device_of_cpu": ({"device": "//platforms/devices:opencl_images.json"}, ["device = ", "opencl_images.json", "backend = \"cpu\" runs nothing on a device"]),
     "dim_empty": ({"dims": {"": "1"}}, ["dims = {\"\": \"1\"}", "symbol of the model's shapes"]),
     "dim_order": ({"dims": {"N": "64..1"}}, ["dims = {\"N\": \"64..1\"}", "dims = {\"N\": \"1..64\"}"]),
@@ -80,6 +88,7 @@ _CASES = {
     "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
     "option_of_rule_remote": ({"dnnc_opts": ["--remote=v68"]}, ["dnnc_opts = \"--remote=v68\"", "use the rule's attributes"]),
     "option_of_rule_skeleton": ({"dnnc_opts": ["--skeleton"]}, ["dnnc_opts = \"--skeleton\"", "use the rule's attributes"]),
+    "option_of_rule_calibration": ({"dnnc_opts": ["--calibration=x"]}, ["dnnc_opts = \"--calibration=x\"", "use the rule's attributes"]),
     "option_of_rule_precision": ({"dnnc_opts": ["--precision=fp16"]}, ["dnnc_opts = \"--precision=fp16\"", "use the rule's attributes"]),
     "precision": ({"precision": "half"}, ["precision = \"half\"", "write \"fp32\"", "\"fp16\"", "\"bf16\""]),
     "precision_bf16_of_pruned": (

@@ -344,6 +344,7 @@ def _fixtures():
         api = _for_cpu("small", "large"),
         backend = _for_cpu("cpu", "cpu"),
         c_prefix = _for_cpu("s", None),
+        calibration = _for_cpu("data/images.bin", None),
         cpp_namespace = _for_cpu(None, "l"),
         dims = _for_cpu({"N": "1"}, {}),
         dnnc_opts = _for_cpu(["-a"], ["-b"]),
@@ -388,7 +389,7 @@ def model_test_suite(name):
     _select_arm64_test(
         name = "model_select_arm64_test",
         target_under_test = ":selected",
-        want = ["--src=rules/tests/data/model.onnx", "--graph=rules/tests/selected/small.graph.txt", "--api=small", "--prefix=s", "--namespace=s", "--shards=1", "--precision=fp16", "-a", "--weights=embed"],
+        want = ["--src=rules/tests/data/model.onnx", "--graph=rules/tests/selected/small.graph.txt", "--api=small", "--prefix=s", "--namespace=s", "--shards=1", "--precision=fp16", "--calibration=rules/tests/data/images.bin", "-a", "--weights=embed"],
     )
     _select_x86_64_test(
         name = "model_select_x86_64_test",

@@ -43,6 +43,8 @@ Examples:
     ... --disable=anchors
   Values and weights stored in 16 bits and computed in f32; the manifest says what stays f32, and why (precision):
     ... --precision=fp16
+  What leaves the range of 16 bits on some inputs stays f32, too:
+    ... --precision=fp16 --calibration=images.safetensors
   The same in bf16, whose products are those of the chip's instructions for pairs, where it has some: two a lane, denormal numbers taken for zeros:
     ... --precision=bf16
   What fusion made, and how long each pass takes:
@@ -66,7 +68,7 @@ type compileFlags struct {
 	header, kernels, kernelsC          string
 	weightsOut, asm, mf                string
 	tuning, pruning, cl, precision     string
-	page, log                          string
+	page, log, calibration             string
 	shards, candidate                  int
 	external, variants, variantKernels list
 	remote                             list
@@ -110,6 +112,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.page, "out-pruning-page", "", "`FILE`: a page (HTML) with pictures of patterns, and with what computes each pruned layer (with --pruning)")
 	c.StringVar(&f.log, "pruning-log", "", "`FILE`: how the pruned weights were trained (JSON), for the page (with --out-pruning-page)")
 	c.StringVar(&f.precision, "precision", asGiven, "`TYPE`: fp32, floats as the model has them; fp16, values and weights of f32 stored in 16 bits, computed and summed in f32; bf16, the same in bf16, of which the chip's instructions multiply pairs and take denormal numbers for zeros")
+	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs, safetensors, with --precision=fp16: values that come near the end of f16's range on them, or leave it, stay f32; the manifest and warnings tell of it")
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
 	c.Var(&f.variants, "variant", "`FILE`: facts of a further chip that the library has kernels for, more capable than those before; may be repeated")
 	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of these kernels; one for each --variant, in their order")
@@ -141,6 +144,8 @@ func (f *compileFlags) check() (err error) {
 	switch {
 	case !known:
 		return fmt.Errorf("--precision=%s: want fp32, fp16 or bf16", f.precision)
+	case f.calibration != "" && store != ir.F16:
+		return fmt.Errorf("--calibration=%s: it shows which values leave the range of f16: want --precision=fp16, too", f.calibration)
 	case store != ir.Invalid && f.pruning != "":
 		return fmt.Errorf("--precision=%s and --pruning=%s: kernels that leave out pruned weights are of f32, and in 16 bits all weights would be computed with: want one of them", f.precision, f.pruning)
 	case f.page != "" && f.pruning == "":
@@ -181,7 +186,7 @@ func repeated(paths []string) string {
 // plan is what the command reads and writes.
 func (f *compileFlags) plan() *files.Plan {
 	p := &files.Plan{}
-	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "device": f.device, "pruning": f.pruning, "pruning-log": f.log, "tuning": f.tuning})
+	inputs(p, f.external, map[string]string{"graph": f.graph, "consts": f.consts, "src": f.src, "chip": f.chip, "device": f.device, "pruning": f.pruning, "pruning-log": f.log, "tuning": f.tuning, "calibration": f.calibration})
 	outputs(p, map[string]string{"out-header": f.header, "out-weights": f.weightsOut, "out-weights-asm": f.asm, "out-manifest": f.mf, "out-device-source": f.cl, "out-pruning-page": f.page})
 	for _, path := range f.variants {
 		p.Input("--variant="+path, path)
@@ -259,6 +264,11 @@ func (f *compileFlags) read() (*pipeline.State, error) {
 	defer text.Close()
 	if s.Graph, err = ir.Parse(text, from); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.graph, err)
+	}
+	if f.calibration != "" {
+		if s.Calibration, _, err = readSamples(s.Graph, f.calibration); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

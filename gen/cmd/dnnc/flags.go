@@ -143,7 +143,7 @@ const (
 )
 
 func (w *warnFlags) register(fs *flag.FlagSet) {
-	fs.StringVar(&w.mode, "warnings", printWarnings, "`MODE`: print to standard error what makes the model slow and may be mended; error: fail; none. The manifest lists them in each")
+	fs.StringVar(&w.mode, "warnings", printWarnings, "`MODE`: print to standard error what makes the model slow, or larger than asked for, and may be mended; error: fail; none. The manifest lists them in each")
 	w.registerAccept(fs)
 }
 

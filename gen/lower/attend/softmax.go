@@ -101,7 +101,7 @@ func (a *attention) normalises(weight, power, total te.Expr) bool {
 func unrounded(e te.Expr) te.Expr {
 	for {
 		c, is := e.(te.Call)
-		if !is || c.Fn != "cast" || !match.Floats(c.Type) || !match.Floats(c.Args[0].DType()) {
+		if !is || c.Fn != "cast" && c.Fn != "narrow" || !match.Floats(c.Type) || !match.Floats(c.Args[0].DType()) {
 			return e
 		}
 		e = c.Args[0]

@@ -4,6 +4,10 @@
 // What 16 bits cannot hold stays f32: results of operators that make numbers much larger or smaller than their operands, or of more digits (ops.RangeOf), constants
 // beyond the range, and what is computed of these, up to the next operator whose results are of moderate size again: a sum with weights, a
 // normalisation, a function with bounds. So do integers, what is made of them, and control flow. Shapes must have been inferred.
+//
+// f16 ends at 65504. Values that are known to leave that range stay f32, too, and so does what reads them, contractions included: on samples (reach.go), by bounds
+// that follow from what computes them (span.go), and squares of numbers of unknown size. Elsewhere no finite number becomes infinite: results end at the range's
+// ends (ir.Node.Saturates).
 package precision
 
 import (
@@ -13,6 +17,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/samples"
 	"rules_dnn/gen/shape"
 	"rules_dnn/gen/sym"
 )
@@ -21,23 +26,33 @@ import (
 type Report struct {
 	// Nodes is how many give results in 16 bits.
 	Nodes int
-	// Kept are the nodes whose results of f32 stay so.
+	// Kept are the nodes whose results of f32 stay so, and inputs that no node narrows.
 	Kept []Kept
+	// Far are those of them, and inputs, whose numbers are known to leave the range of 16 bits, as samples or bounds show.
+	Far []Kept
 }
 
 // Kept is a node that gives f32, and the reason.
 type Kept struct{ Node, Why string }
 
-// Run changes the graph, whose values of f32 are stored in the type.
-func Run(g *ir.Graph, to ir.DType) (*Report, error) {
+// Run changes the graph, whose values of f32 are stored in the type. Samples, if there are some, show which values leave the range of f16.
+func Run(g *ir.Graph, to ir.DType, inputs []samples.Input) (*Report, error) {
 	if err := check(g); err != nil {
 		return nil, err
 	}
-	h := &halves{g: g, to: to, facts: shape.Facts(g), names: edit.NewNamer(g), half: map[*ir.Value]*ir.Value{}, made: map[*ir.Value]bool{}, kept: map[*ir.Value]string{}, ranges: map[rangeKey]string{}, report: &Report{}}
+	h := &halves{g: g, to: to, facts: shape.Facts(g), names: edit.NewNamer(g), half: map[*ir.Value]*ir.Value{}, made: map[*ir.Value]bool{}, kept: map[*ir.Value]string{}, ranges: map[rangeKey]string{},
+		reach: map[*ir.Value]float64{}, spans: map[*ir.Value]span{}, far: map[*ir.Value]string{}, report: &Report{}}
+	if err := h.observe(inputs); err != nil {
+		return nil, err
+	}
+	if err := h.measure(); err != nil {
+		return nil, err
+	}
 	for _, v := range g.Inputs {
 		h.made[v] = true
 	}
 	h.keepSummands()
+	h.leave()
 	for _, n := range g.Nodes {
 		if err := h.node(n); err != nil {
 			return nil, err
@@ -85,6 +100,11 @@ type halves struct {
 	// kept are results that stay f32, by the reason; constants too.
 	kept   map[*ir.Value]string
 	ranges map[rangeKey]string // of constants
+	// reach are the greatest magnitudes that samples show, spans the bounds of what is computed, and far the values of f32 that 16 bits would
+	// not hold, by the reason.
+	reach  map[*ir.Value]float64
+	spans  map[*ir.Value]span
+	far    map[*ir.Value]string
 	report *Report
 }
 
@@ -95,11 +115,9 @@ func (h *halves) node(n *ir.Node) error {
 		return err
 	}
 	if why == "" {
-		done, err := h.narrow(n)
-		if done || err != nil {
+		if why, err = h.narrow(n); why == "" || err != nil {
 			return err
 		}
-		why = fmt.Sprintf("its definition has no %s", h.to)
 	}
 	h.keep(n, why, settled)
 	return nil
@@ -133,8 +151,9 @@ func (h *halves) keep(n *ir.Node, why string, settled bool) {
 	}
 }
 
-// narrow lets a node compute with operands of 16 bits; false where its definition does not allow that.
-func (h *halves) narrow(n *ir.Node) (bool, error) {
+// narrow lets a node compute with operands of 16 bits, and its results saturate: f16 ends long before f32 does, and bf16 does not. It returns
+// the reason if the node's definition does not allow that.
+func (h *halves) narrow(n *ir.Node) (why string, err error) {
 	share := ops.Sharers(n, h.to)
 	before, outputs := append([]*ir.Value{}, n.Inputs...), append([]*ir.Value{}, n.Outputs...)
 	trial := *n
@@ -144,15 +163,19 @@ func (h *halves) narrow(n *ir.Node) (bool, error) {
 			trial.Inputs[i] = &ir.Value{Name: v.Name, Type: h.to, Shape: v.Shape, HasShape: v.HasShape, Elems: v.Elems}
 		}
 	}
+	trial.Saturates = h.to == ir.F16
 	m, err := ops.Build(&trial, h.facts)
-	if len(share) == 0 || err != nil {
-		return false, nil // as it is, it was built before
+	if len(share) == 0 || err != nil { // as it is, it was built before
+		return fmt.Sprintf("its definition has no %s", h.to), nil
+	}
+	if why := ops.KeepsSums(m, h.to); why != "" {
+		return why, nil
 	}
 	n.Inputs, n.Outputs = slices.Clone(n.Inputs), slices.Clone(n.Outputs) // which may be another node's, too
 	for _, i := range share {
 		if v := before[i]; v.Type == ir.F32 {
 			if n.Inputs[i], err = h.narrowed(v); err != nil {
-				return false, n.Errorf("%w", err)
+				return "", n.Errorf("%w", err)
 			}
 		}
 	}
@@ -171,9 +194,10 @@ func (h *halves) narrow(n *ir.Node) (bool, error) {
 			h.made[v], h.kept[v] = true, "the operator gives it in f32"
 		}
 	}
+	n.Saturates = trial.Saturates
 	h.nodes = append(h.nodes, n)
 	h.report.Nodes++
-	return true, nil
+	return "", nil
 }
 
 // typeOf is the type of a result.

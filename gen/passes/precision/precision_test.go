@@ -40,7 +40,7 @@ func narrowed(t *testing.T, g *ir.Graph) *Report {
 // stored does so for a type.
 func stored(t *testing.T, g *ir.Graph, to ir.DType) *Report {
 	t.Helper()
-	r, err := Run(g, to)
+	r, err := Run(g, to, nil)
 	require.NoError(t, err)
 	require.NoError(t, ir.Verify(g))
 	require.NoError(t, shape.Infer(g))
@@ -81,12 +81,12 @@ func TestStores(t *testing.T) {
   const @m.f16 f16[2, 3] = {1, -1, 0.3, 0.1, 2, 3}
   input %x f32[1, 2, 2, 2]
   %x.f16 f16[1, 2, 2, 2] = narrow.1(%x) {to = 10}
-  %c.f16 f16[1, 2, 2, 2] = Conv.11(%x.f16, @w.f16, @b.f16) "conv"
-  %r.f16 f16[1, 2, 2, 2] = Relu.14(%c.f16) "relu"
-  %s.f16 f16[1, 2, 2, 2] = Add.14(%r.f16, %x.f16) "sum"
-  %p.f16 f16[1, 2, 1, 1] = GlobalAveragePool.1(%s.f16) "pool"
-  %f.f16 f16[1, 2] = Flatten.13(%p.f16) "flat"
-  %y.f16 f16[1, 3] = Gemm.13(%f.f16, @m.f16) "gemm"
+  %c.f16 f16[1, 2, 2, 2] = Conv.11(%x.f16, @w.f16, @b.f16) "conv" saturates
+  %r.f16 f16[1, 2, 2, 2] = Relu.14(%c.f16) "relu" saturates
+  %s.f16 f16[1, 2, 2, 2] = Add.14(%r.f16, %x.f16) "sum" saturates
+  %p.f16 f16[1, 2, 1, 1] = GlobalAveragePool.1(%s.f16) "pool" saturates
+  %f.f16 f16[1, 2] = Flatten.13(%p.f16) "flat" saturates
+  %y.f16 f16[1, 3] = Gemm.13(%f.f16, @m.f16) "gemm" saturates
   %y f32[1, 3] = Cast.13(%y.f16) {to = 1} "gemm"
   output %y
 }
@@ -267,6 +267,8 @@ func TestNumbers(t *testing.T) {
   %a ?[*] = Where.16(@no, %n, @least)
   %y ?[*] = Softmax.13(%a)
   output %y`, 1, 1e-3},
+		"a mask at the end of the range": {masked("-65504"), 30, 1e-3},
+		"a mask that is infinite":        {masked("-Inf"), 30, 1e-3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			xs := make([]float64, 8)
@@ -288,6 +290,18 @@ func TestNumbers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// masked is scores with a mask, of which a masked one has the weight 0 also where the sum ends at the range's end.
+func masked(low string) string {
+	return `
+  const @m f32[1, 1, 1, 2] = {0, ` + low + `}
+  input %x f32[1, 2, 2, 2]
+  %n ?[*] = Neg.13(%x)
+  %s ?[*] = Add.14(%n, @m)
+  %a ?[*] = Sub.14(%s, %x)
+  %y ?[*] = Softmax.13(%a)
+  output %y`
 }
 
 func compute(t *testing.T, g *ir.Graph, in map[string]*ir.Tensor) []float64 {
@@ -343,7 +357,7 @@ func TestRefused(t *testing.T) {
   output %y`, "no node of the network gives f32 that may be stored in 16 bits"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Run(parse(t, c.graph), ir.F16)
+			_, err := Run(parse(t, c.graph), ir.F16, nil)
 			assert.ErrorContains(t, err, c.want)
 			assert.ErrorContains(t, err, "leave the precision out")
 		})
@@ -391,6 +405,6 @@ func TestBF16(t *testing.T) {
   %y ?[*] = Relu.14(%x) "relu"
   output %y`
 	assert.Zero(t, stored(t, parse(t, own), ir.BF16).Nodes, "products of its own floats may be summed in pairs")
-	_, err := Run(parse(t, own), ir.F16)
+	_, err := Run(parse(t, own), ir.F16, nil)
 	assert.ErrorContains(t, err, "leave the precision out")
 }

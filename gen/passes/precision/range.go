@@ -10,9 +10,8 @@ import (
 	"rules_dnn/gen/scalar"
 )
 
-// staysWide is the reason for which a node computes with f32 as before, "" where it may compute with 16 bits, and whether its results may be
-// stored in 16 bits nevertheless.
-func (h *halves) staysWide(n *ir.Node) (why string, settled bool, err error) {
+// byOperands is what a node's operator and operands say of it: see staysWide.
+func (h *halves) byOperands(n *ir.Node) (why string, settled bool, err error) {
 	r, why := ops.RangeOf(n, h.to)
 	if r == ops.Grows {
 		return why, false, nil
@@ -30,6 +29,8 @@ func (h *halves) staysWide(n *ir.Node) (why string, settled bool, err error) {
 			return "", false, n.Errorf("operand %s: %w", ir.Show(v.Name), err)
 		case reason == "":
 			full = full || v.Const == nil && scales(n) && !stretched(v, n.Outputs[0])
+		case v.Const == nil && h.far[v] != "" && r != ops.Settles && (r == ops.Weighs || scales(n)):
+			return fmt.Sprintf("it reads %s, which stays f32: %s", ir.Show(v.Name), h.far[v]), h.within(n), nil
 		case v.Const == nil && r == ops.Weighs:
 		case v.Const == nil && r == ops.Settles:
 			return reason, true, nil
@@ -83,8 +84,8 @@ func (h *halves) tooWide(v *ir.Value, r ops.Range) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case most > ops.Greatest[h.to]:
-		why = fmt.Sprintf("its constant %s has elements up to %g, and %s ends at %g", ir.Show(v.Name), most, h.to, ops.Greatest[h.to])
+	case most > scalar.Greatest(h.to):
+		why = fmt.Sprintf("its constant %s has elements up to %g, and %s ends at %g", ir.Show(v.Name), most, h.to, scalar.Greatest(h.to))
 	case most > 0 && most < least[h.to] && (r == ops.Follows || r == ops.Weighs):
 		why = fmt.Sprintf("its constant %s has elements of at most %g, of which %s has few digits or none", ir.Show(v.Name), most, h.to)
 	}

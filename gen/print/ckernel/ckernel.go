@@ -31,6 +31,8 @@ type Dialect interface {
 	Call(c te.Call, args []string, lanes int64) (string, error)
 	// Array declares a local array.
 	Array(b *loop.Buffer, size string) string
+	// Held is what the scalar function narrow rounds to a type of 16 bits: a number, or vector, within its range.
+	Held(t ir.DType, x string) string
 	// Bounded is an integer within bounds; one out of them sets the variable `bad` to 1.
 	Bounded(value, lo, hi string) string
 	// Tile calls a micro-kernel.

@@ -99,9 +99,10 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 			w.Line("%s", w.d.(Copier).StoreBits(w.access(x.Buf, x.Index, x.Texel), Strip(bits)))
 			return
 		}
-		v, a := stored(x), w.access(x.Buf, x.Index, x.Texel)
+		a := w.access(x.Buf, x.Index, x.Texel)
+		v, _ := stored(x)
 		a.Exact = v.DType() == x.Buf.Type
-		w.Line("%s", w.d.Store(a, Strip(w.scalar(v))))
+		w.Line("%s", w.d.Store(a, w.Stored(x)))
 	case loop.Claim:
 		if c, ok := w.d.(Claimer); ok {
 			w.Line("%s", c.Claim(w.access(x.Buf, x.Index, loop.Texel{}), x.Later))
@@ -132,7 +133,14 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 }
 
 // Stored is what a store stores.
-func (w *Kernel) Stored(x loop.Store) string { return Strip(w.scalar(stored(x))) }
+func (w *Kernel) Stored(x loop.Store) string {
+	v, narrowed := stored(x)
+	text := Strip(w.scalar(v))
+	if narrowed {
+		return w.d.Held(x.Buf.Type, text)
+	}
+	return text
+}
 
 // For prints a loop as every dialect does.
 func (w *Kernel) For(x loop.For) {

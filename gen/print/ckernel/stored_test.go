@@ -28,7 +28,7 @@ func value(t *testing.T, e te.Expr, x float32) float32 {
 	for _, a := range c.Args {
 		args, types = append(args, &scalar.Vec{F32: []float32{value(t, a, x)}}), append(types, c.Type)
 	}
-	if c.Fn == "cast" {
+	if scalar.Lookup(c.Fn).Rounds() {
 		types[0] = c.Args[0].DType()
 	}
 	f, err := scalar.Bind(c.Fn, c.Type, types)
@@ -43,24 +43,26 @@ func value(t *testing.T, e te.Expr, x float32) float32 {
 func TestStored(t *testing.T) {
 	buf := &loop.Buffer{Type: ir.F16}
 	half := func(v float64) te.Expr { return te.Float(ir.F16, v) }
-	rounded := te.Fn(ir.F16, "cast", loop.Ref{Name: "x", Type: ir.F32})
+	rounded, narrowed := te.Fn(ir.F16, "cast", loop.Ref{Name: "x", Type: ir.F32}), te.Fn(ir.F16, "narrow", loop.Ref{Name: "x", Type: ir.F32})
 	xs := []float32{0, float32(math.Copysign(0, -1)), float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1)), 1e30, -1e30}
 	for _, x := range []float32{0x1p-26, 0x1p-25, 0x1.8p-25, 0x1p-24, 0.7, 1, 1 + 0x1p-11, 1 + 0x1p-12, 1 + 0x3p-12, 6, 6.001, 65504, 65519, 65520} {
 		xs = append(xs, x, -x)
 	}
 	bounds := []float64{0, math.Copysign(0, -1), 0x1p-24, 1, -1, 1 + 0x1p-10, 6, 65504, -65504, math.Inf(1)}
 	var values []te.Expr
-	for _, a := range bounds {
-		low := te.Fn(ir.F16, "max", rounded, half(a))
-		values = append(values, low, te.Fn(ir.F16, "min", rounded, half(a)), te.Fn(ir.F16, "max", half(a), rounded),
-			te.Fn(ir.F16, "add", rounded, half(a)), te.Fn(ir.F16, "mul", rounded, half(a)))
-		for _, b := range bounds {
-			values = append(values, te.Fn(ir.F16, "min", low, half(b)))
+	for _, of := range []te.Expr{rounded, narrowed} {
+		for _, a := range bounds {
+			low := te.Fn(ir.F16, "max", of, half(a))
+			values = append(values, low, te.Fn(ir.F16, "min", of, half(a)), te.Fn(ir.F16, "max", half(a), of),
+				te.Fn(ir.F16, "add", of, half(a)), te.Fn(ir.F16, "mul", of, half(a)))
+			for _, b := range bounds {
+				values = append(values, te.Fn(ir.F16, "min", low, half(b)))
+			}
 		}
+		values = append(values, of, te.Fn(ir.F16, "neg", of), te.Fn(ir.F16, "abs", of), te.Fn(ir.F16, "cast", of), te.Fn(ir.F16, "exp", of))
 	}
-	values = append(values, rounded, te.Fn(ir.F16, "neg", rounded), te.Fn(ir.F16, "abs", rounded), te.Fn(ir.F16, "cast", rounded), te.Fn(ir.F16, "exp", rounded))
 	for _, v := range values {
-		given := stored(loop.Store{Buf: buf, Value: v})
+		given := heldIf(stored(loop.Store{Buf: buf, Value: v}))
 		for _, x := range xs {
 			want, got := scalar.F32ToF16(value(t, v, x)), scalar.F32ToF16(value(t, given, x))
 			if math.IsNaN(float64(value(t, v, x))) {
@@ -71,8 +73,29 @@ func TestStored(t *testing.T) {
 		}
 	}
 	// It is the same where nothing is rounded.
-	assert.Equal(t, rounded, stored(loop.Store{Buf: &loop.Buffer{Type: ir.F16, Local: true}, Value: rounded}))
+	is := func(want te.Expr, held bool, x loop.Store) {
+		t.Helper()
+		got, narrowed := stored(x)
+		assert.Equal(t, want, got)
+		assert.Equal(t, held, narrowed)
+	}
+	x := loop.Ref{Name: "x", Type: ir.F32}
+	is(rounded, false, loop.Store{Buf: &loop.Buffer{Type: ir.F16, Local: true}, Value: rounded})
+	is(narrowed, false, loop.Store{Buf: &loop.Buffer{Type: ir.F16, Local: true}, Value: narrowed})
 	// Bounds are rounded after, roundings within an operation's operands stay.
-	assert.Equal(t, te.Fn(ir.F32, "min", loop.Ref{Name: "x", Type: ir.F32}, half(6)), stored(loop.Store{Buf: buf, Value: te.Fn(ir.F16, "min", rounded, half(6))}))
-	assert.Equal(t, te.Fn(ir.F32, "add", rounded, half(6)), stored(loop.Store{Buf: buf, Value: te.Fn(ir.F16, "add", rounded, half(6))}))
+	is(te.Fn(ir.F32, "min", x, half(6)), false, loop.Store{Buf: buf, Value: te.Fn(ir.F16, "min", rounded, half(6))})
+	is(te.Fn(ir.F32, "add", rounded, half(6)), false, loop.Store{Buf: buf, Value: te.Fn(ir.F16, "add", rounded, half(6))})
+	// What narrows is held within the range, unless bounds do that.
+	low := te.Fn(ir.F32, "max", x, half(1))
+	is(x, true, loop.Store{Buf: buf, Value: narrowed})
+	is(low, true, loop.Store{Buf: buf, Value: te.Fn(ir.F16, "max", narrowed, half(1))})
+	is(te.Fn(ir.F32, "min", low, half(6)), false, loop.Store{Buf: buf, Value: te.Fn(ir.F16, "min", te.Fn(ir.F16, "max", narrowed, half(1)), half(6))})
+}
+
+// heldIf holds a value within the range of f16 as the scalar function narrow does.
+func heldIf(v te.Expr, narrowed bool) te.Expr {
+	if narrowed {
+		return te.Fn(ir.F16, "narrow", v)
+	}
+	return v
 }

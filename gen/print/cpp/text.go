@@ -167,7 +167,7 @@ func (d dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
 	} else {
 		text = row.C(x.Type, args)
 	}
-	if fn := roundHalf[x.Type]; fn != "" && row.Result != scalar.Target && !row.Exact {
+	if fn := roundHalf[x.Type]; fn != "" && !row.Rounds() && !row.Exact {
 		text = fn + "(" + text + ")" // each operation rounds to its type
 	}
 	return text, nil
@@ -183,6 +183,8 @@ func boundedByNumber(x te.Call) bool {
 	v := math.Float64frombits(c.Bits)
 	return ok && v != 0 && !math.IsNaN(v)
 }
+
+func (dialect) Held(t ir.DType, x string) string { return scalar.Held(t, x) }
 
 func (dialect) Array(b *loop.Buffer, size string) string {
 	return fmt.Sprintf("%s %s[%s] __attribute__((aligned(64)));", Local(b.Type), b.Name, size)

@@ -47,7 +47,7 @@ func (dialect) Call(x te.Call, args []string, _ int64) (string, error) {
 		args[0] = "dnn_hvx_hidden(" + args[0] + ")" // see ownFunction
 	}
 	text := inC(row.CL(x.Type, from, 0, args))
-	if half(x.Type) && row.Result != scalar.Target {
+	if half(x.Type) && !row.Rounds() {
 		text = fmt.Sprintf("dnn_round_%s(%s)", x.Type, text) // each operation rounds to its type
 	}
 	return text, nil
@@ -57,6 +57,8 @@ func (dialect) Call(x te.Call, args []string, _ int64) (string, error) {
 func (dialect) Array(b *loop.Buffer, size string) string {
 	return fmt.Sprintf("%s %s[%s] __attribute__((aligned(128)));", cpp.Local(b.Type), b.Name, size)
 }
+
+func (dialect) Held(t ir.DType, x string) string { return scalar.HeldCL(t, x) }
 
 func (dialect) Bounded(value, lo, hi string) string {
 	return fmt.Sprintf("dnn_bounded((int64_t)(%s), %s, %s, &bad)", value, lo, hi)

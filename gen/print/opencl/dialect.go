@@ -111,7 +111,7 @@ func (dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
 		from = append(from, a.DType())
 	}
 	text := row.CL(x.Type, from, lanes, args)
-	if isHalf(x.Type) && row.Result != scalar.Target {
+	if isHalf(x.Type) && !row.Rounds() {
 		text = "dnn_round_" + x.Type.String() + "(" + text + ")" // each operation rounds to its type
 	}
 	return text, nil
@@ -131,6 +131,8 @@ func (dialect) Near(x loop.Near, own, lane string) string {
 }
 
 func (dialect) Barrier() string { return "barrier(CLK_LOCAL_MEM_FENCE);" }
+
+func (dialect) Held(t ir.DType, x string) string { return scalar.HeldCL(t, x) }
 
 func (dialect) Bounded(value, lo, hi string) string {
 	return fmt.Sprintf("dnn_bounded((long)(%s), %s, %s, &bad)", value, lo, hi)
