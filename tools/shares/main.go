@@ -63,7 +63,7 @@ func run(args []string) error {
 	}
 	var t table
 	for _, name := range strings.Split(o.chips, ",") {
-		facts, err := chips.Facts(".", name)
+		facts, err := chips.Facts(name)
 		if err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ func absolute(t *testing.T, path string) string {
 // factsFile is a file of the chip's facts.
 func factsFile(t *testing.T, chip string) string {
 	t.Helper()
-	facts, err := chips.Facts(repository, chip)
+	facts, err := chips.Facts(chip)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), chip+".json")
 	require.NoError(t, os.WriteFile(file, facts, 0o644))
