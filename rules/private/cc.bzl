@@ -23,6 +23,9 @@ KERNEL_C_COPTS = ["-std=c11"] + [
     if flag not in ["-std=c++17", "-fno-exceptions", "-fno-rtti"]
 ]
 
+# Features of toolchains that do not go with generated code: archives are linked by any compiler, and hold what machines run.
+_WITHOUT = ["thin_lto"]
+
 def cc_setup(ctx):
     """Returns the C++ toolchain of a rule's context, and the features with which it is used."""
     toolchain = find_cc_toolchain(ctx)
@@ -30,7 +33,7 @@ def cc_setup(ctx):
         ctx = ctx,
         cc_toolchain = toolchain,
         requested_features = ctx.features,
-        unsupported_features = ctx.disabled_features,
+        unsupported_features = ctx.disabled_features + _WITHOUT,
     )
     return toolchain, features
 
@@ -41,8 +44,8 @@ def _kernel_outputs(ctx, name, toolchain, features, context, kernels, copts, lan
         cc_toolchain = toolchain,
         feature_configuration = features,
         srcs = [kernels],
-        private_hdrs = [kernels],
-        compilation_contexts = [context],
+        # The folder's headers are inputs of each source. As private_hdrs they would be compiled for themselves, too (parse_headers).
+        compilation_contexts = [context, cc_common.create_compilation_context(headers = depset([kernels]))],
         user_compile_flags = language + copts,
         disallow_nopic_outputs = _only_pic(toolchain, features),
     )
