@@ -136,13 +136,13 @@ def opencl_test_suite(name):
         name = "opencl_tune_test",
         device = "opencl_buffers",
         record = "rules/tests/on_device.tune.json",
-        target_under_test = ":on_device.tune",
+        target_under_test = ":on_device.tune.programs",
     )
     _programs_test(
         name = "opencl_tune_record_test",
         device = "opencl_pocl",
         record = "rules/tests/data/model.tune.json",
-        target_under_test = ":on_device_tuned.tune",
+        target_under_test = ":on_device_tuned.tune.programs",
     )
     native.test_suite(
         name = name,

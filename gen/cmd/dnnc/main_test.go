@@ -233,7 +233,7 @@ func TestHelp(t *testing.T) {
 	}
 	for command, options := range map[string][]string{
 		"graph":   {"--src=FILE", "--dim=SYMBOL=NUMBER", "--external=LOCATION=PATH", "--disable=NAMES", "--fill-random\n", "(required)"},
-		"compile": {"--chip=FILE", "--shards=NUMBER", "(default 4)", "--weights=MODE", "--time\n"},
+		"compile": {"--chip=NAME", "--shards=NUMBER", "(default 4)", "--weights=MODE", "--time\n"},
 	} {
 		out, err := dnnc(command, "--help")
 		require.True(t, errors.Is(err, flag.ErrHelp))
