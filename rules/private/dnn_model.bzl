@@ -1,5 +1,6 @@
 """dnn_model: a network as a C++ library."""
 
+load(":check.bzl", "dims_as_text")
 load(":dnn_bench.bzl", "dnn_bench")
 load(":dnn_benchmark.bzl", "dnn_benchmark")
 load(":dnn_skeleton.bzl", "dnn_skeleton_rule")
@@ -134,7 +135,7 @@ def dnn_model(
         cpp_namespace = cpp_namespace,
         default_api = name,
         device = device,
-        dims = dims,
+        dims = dims_as_text(dims),
         dnnc_opts = dnnc_opts,
         dsp = dsp,
         dsp_is_set = dsp != None,
