@@ -68,8 +68,7 @@ def _measures_target_impl(ctx):
     plan = [file for file in runfiles if file.extension == "plan"]
     asserts.equals(env, 1, len(plan), "plans")
     asserts.true(env, programs[0].root != plan[0].root, "the program follows the build, and not the target")
-    started = [action for action in analysistest.target_actions(env) if action.mnemonic == "Symlink" and action.outputs.to_list()[0].basename == ctx.attr.command]
-    asserts.equals(env, 1, len(started), "what starts it is not the compiler")
+    asserts.equals(env, ctx.attr.command, analysistest.target_under_test(env)[DefaultInfo].files_to_run.executable.basename)
     return analysistest.end(env)
 
 # What starts programs stays of the machine at hand, and these are of the target.

@@ -38,9 +38,6 @@ example, from the repository's root:
 options:
 `
 
-// root is the repository's, from where the command is run.
-var root = "."
-
 func main() {
 	command.Exit("choice", run(os.Stdout, os.Args[1:]))
 }

@@ -26,12 +26,17 @@ func EnterFiles(file string) error {
 		"run this command with 'bazel run', or from the repository of rules_dnn")
 }
 
-// EnterRepository is EnterFiles of a command that builds parts of rules_dnn: it needs the whole repository.
-func EnterRepository() error {
-	return enter("go.mod", func(folder string) bool {
+// EnterRepository is EnterFiles of a command that builds parts of rules_dnn: it needs the whole repository. The user's paths lead where they
+// did before.
+func EnterRepository(paths ...*string) error {
+	err := enter("go.mod", func(folder string) bool {
 		text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 		return err == nil && bytes.HasPrefix(text, []byte("module rules_dnn\n"))
 	}, "run this command from the repository of rules_dnn: it builds parts of it")
+	for _, path := range paths {
+		*path = Path(*path)
+	}
+	return err
 }
 
 func enter(file string, has func(folder string) bool, cure string) error {

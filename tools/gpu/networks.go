@@ -141,7 +141,7 @@ func (b *bundler) begin(o networkOptions) error {
 		return err
 	}
 	b.copts = coptsOf(t)
-	device, err := os.ReadFile(o.device)
+	device, err := chips.DeviceFacts(o.device)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ program's: --dims, --threads, --html and more; its own --help lists them.
 Examples:
   On this machine, if the target is a platform of its kind:
     bazel run -c opt //app:model_here_bench -- --threads=2
-  By an emulator, which tells whether the program works, and not how long it takes:
+  By an emulator, to see that the program works: its times are not those of a processor:
     bazel run -c opt //app:model_arm64_bench -- --run_under='qemu-aarch64 -L /usr/aarch64-linux-gnu' --dims=N=8
   On an Android device that adb reaches, or on another machine by a command of yours that takes a program's path and arguments:
     bazel run -c opt //app:model_android_bench -- --run_under='adb -s SERIAL'

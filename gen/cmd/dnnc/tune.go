@@ -31,7 +31,7 @@ Examples:
     bazel run -c opt //app:model_opencl.tune -- --program-arg=--device=0
   Only the four candidates of each block that estimates prefer, with a symbol's value:
     bazel run -c opt //app:model.tune -- --candidates=4 --dims=N=8
-  Of a model with target = "@rules_dnn//platforms:android_arm64", on a device that adb reaches; or by an emulator, which tells whether all works:
+  Of a model with target = "@rules_dnn//platforms:android_arm64", on a device that adb reaches; or by an emulator, to see that all works:
     bazel run -c opt //app:model_android.tune -- --run_under=adb
     bazel run -c opt //app:model_arm64.tune -- --run_under='qemu-aarch64 -L /usr/aarch64-linux-gnu'
   Without Bazel: plan.json is {"record": "net.tune.json", "programs": [{"program": "PATH", "manifest": "PATH", "weights": "PATH"}, ...]}
