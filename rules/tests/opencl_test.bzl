@@ -62,7 +62,7 @@ def _programs_impl(ctx):
         linked = [str(file.owner) for file in action.inputs.to_list()]
         for label in ["//runtime/opencl:opencl", "//runtime/opencl:loader", "//runtime/bench:bench"]:
             asserts.true(env, str(Label(label)) in linked, "%s is not linked" % label)
-    plan = [action for action in actions if action.mnemonic == "FileWrite" and action.outputs.to_list()[0].extension == "plan"]
+    plan = [action for action in actions if action.mnemonic == "FileWrite" and action.outputs.to_list()[0].basename.endswith(".programs.json")]
     asserts.equals(env, [ctx.attr.record], [json.decode(action.content)["record"] for action in plan])
     return analysistest.end(env)
 
