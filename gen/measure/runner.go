@@ -30,6 +30,10 @@ func NewRunner(text string) (*Runner, error) {
 	if err != nil || len(words) == 0 {
 		return nil, err
 	}
+	// `bazel run` starts programs elsewhere than the user is.
+	if folder := os.Getenv("BUILD_WORKING_DIRECTORY"); folder != "" && strings.Contains(words[0], "/") && !filepath.IsAbs(words[0]) {
+		words[0] = filepath.Join(folder, words[0])
+	}
 	return &Runner{words, map[string]string{}}, nil
 }
 

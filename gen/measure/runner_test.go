@@ -52,6 +52,10 @@ func TestRunner(t *testing.T) {
 	r, err := NewRunner(script(t, "board", `shift; exec "$@"`) + " -L")
 	require.NoError(t, err)
 	assert.Equal(t, "program|a b|c|", output(t, r, program, nil, "a b", "c"))
+	t.Setenv("BUILD_WORKING_DIRECTORY", filepath.Dir(program))
+	r, err = NewRunner("./program first")
+	require.NoError(t, err)
+	assert.Equal(t, "program|first|./program|x|", output(t, r, "./program", nil, "x"))
 	assert.False(t, r.Adb())
 	assert.False(t, r.Emulates())
 }
