@@ -52,6 +52,11 @@ func TestBzlmod(t *testing.T) {
 	t.Run("WeightsFile", func(t *testing.T) { weightsFile(t, w) })
 	t.Run("Benchmark", func(t *testing.T) { benchmark(t, w) })
 	t.Run("Measure", func(t *testing.T) { measure(t, w) })
+	t.Run("MeasureTarget", func(t *testing.T) { measureTarget(t, w) })
+	t.Run("Tools", func(t *testing.T) { tools(t, w) })
+	t.Run("OneStandardLibrary", func(t *testing.T) { oneStandardLibrary(t, w) })
+	t.Run("Features", func(t *testing.T) { cppFeatures(t, w) })
+	t.Run("NextBazel", func(t *testing.T) { nextBazel(t, w) })
 	t.Run("OwnCompiler", func(t *testing.T) { ownCompiler(t, w) })
 	t.Run("Actions", func(t *testing.T) { actions(t, w) })
 	t.Run("Android", func(t *testing.T) { android(t, w) })
@@ -232,6 +237,13 @@ dnn_model(
 `, string(text))
 	w.bazel(t, "build", "//added:new")
 	w.bazel(t, "run", "@rules_dnn//:add", "--", "added/new.onnx", "--check")
+
+	// Beside the model, where its folder is no package.
+	require.NoError(t, os.Mkdir(filepath.Join(w.dir, "beside"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "beside", "new.onnx"), model, 0o644))
+	out = w.bazel(t, "run", "@rules_dnn//:add", "--", "beside/new.onnx")
+	assert.Contains(t, out, "//beside:new: added to beside/BUILD.bazel\n")
+	w.bazel(t, "build", "--nobuild", "//beside:new")
 }
 
 // digests hashes every file of a model, its libraries and a program.

@@ -109,7 +109,7 @@ func oldGo(t *testing.T) string {
 func sourcesChange(t *testing.T, w *workspace, original string) {
 	dir := filepath.Join(os.Getenv("TEST_TMPDIR"), "rules_dnn")
 	require.NoError(t, os.RemoveAll(dir))
-	for _, part := range []string{"BUILD.bazel", "MODULE.bazel", "go.mod", "go.sum", "gen/cmd", "gen/sym", "platforms", "rules", "runtime", "toolchains", "tools/add"} {
+	for _, part := range []string{"BUILD.bazel", "MODULE.bazel", "go.mod", "go.sum", "gen/cmd", "gen/sym", "platforms", "rules", "runtime", "toolchains", "tools/add", "tools/command"} {
 		copyTree(t, filepath.Join(w.root, part), filepath.Join(dir, part))
 	}
 	counter := filepath.Join(t.TempDir(), "go")

@@ -39,7 +39,7 @@ func newDnnc(t *testing.T) *dnnc {
 	}
 	d.binary, err = filepath.Abs(d.binary)
 	require.NoError(t, err)
-	facts, err := chips.Facts(repository, chipName)
+	facts, err := chips.Facts(chipName)
 	require.NoError(t, err)
 	d.chip = filepath.Join(t.TempDir(), chipName+".json")
 	require.NoError(t, os.WriteFile(d.chip, facts, 0o644))

@@ -124,6 +124,30 @@ func (m *maker) huge(whole []byte) {
 		protowire.AppendTag(nil, 1, protowire.BytesType), deep)), "model")
 }
 
+// lfsPointer is what stands for a file where Git LFS was not asked for it.
+const lfsPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 102400\n"
+
+// namedFormats are files that people have in place of a model, by their first bytes, and what an error says of them.
+var namedFormats = []struct {
+	name, text string
+	words      []string
+}{
+	{"an empty file", "", []string{"the file is empty", "again"}},
+	{"a Git LFS pointer", lfsPointer, []string{"Git LFS pointer", "git lfs pull"}},
+	{"a page", "<!doctype html><html></html>", []string{"HTML", "download it again"}},
+	{"an error in XML", "<?xml version='1.0'?><Error/>", []string{"XML", "download it again"}},
+	{"a zip archive", "PK\x03\x04\x14\x00\x00\x00\x08\x00 some zip", []string{"zip archive", ".onnx"}},
+	{"a checkpoint of PyTorch", "PK\x03\x04\x00\x00\x08\x08\x00\x00 model/data.pkl", []string{"PyTorch", "torch.onnx.export"}},
+	{"an old checkpoint of PyTorch", "\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", []string{"pickle", "torch.onnx.export"}},
+	{"TensorFlow Lite", "\x1c\x00\x00\x00TFL3", []string{"TensorFlow Lite", "tf2onnx"}},
+	{"TensorFlow", "\n\x14\n\x05input\x12\vPlaceholder", []string{"TensorFlow", "tf2onnx"}},
+	{"Keras", "\x89HDF\r\n\x1a\n", []string{"Keras", "tf2onnx"}},
+	{"ONNX Runtime's format", "\x1c\x00\x00\x00ORTM", []string{".ort", "ONNX model that it was made of"}},
+	{"gzip", "\x1f\x8b\x08\x00", []string{"gzip", "gunzip"}},
+	{"text", "ir_version: 8\ngraph { }\n", []string{"text", "text_format"}},
+	{"safetensors", "\x02\x00\x00\x00\x00\x00\x00\x00{}", []string{"safetensors", "export"}},
+}
+
 // foreign are files of other formats.
 func (m *maker) foreign() {
 	other := map[string][]byte{
@@ -133,6 +157,9 @@ func (m *maker) foreign() {
 	}
 	for _, name := range sortedKeys(other) {
 		m.refused("no model: "+name, other[name], "model")
+	}
+	for _, c := range namedFormats {
+		m.refused("no model, "+c.name, []byte(c.text), c.words...)
 	}
 	empty := &onnxpb.ModelProto{IrVersion: proto.Int64(8), OpsetImport: []*onnxpb.OperatorSetIdProto{onnxtest.Import("", 21)}}
 	m.refused("no graph", empty, "graph")
@@ -184,7 +211,8 @@ var externalCases = []struct {
 	{"the greatest length", []entry{{"location", "w.bin"}, {"length", max64}}, []string{"needs 16"}},
 	{"a length that is no number", []entry{{"location", "w.bin"}, {"length", "1e1"}}, []string{"length"}},
 	{"a file that is too short", []entry{{"location", "short.bin"}}, []string{"beyond the file"}},
-	{"an empty file", []entry{{"location", "empty.bin"}}, []string{"beyond the file"}},
+	{"an empty file", []entry{{"location", "empty.bin"}}, []string{"the file is empty"}},
+	{"a Git LFS pointer", []entry{{"location", "pointer.bin"}, {"offset", "128"}}, []string{"pointer.bin", "Git LFS pointer", "git lfs pull"}},
 }
 
 // spellings are forms of the locations of two files: in the model, and where a file is declared.
@@ -227,9 +255,9 @@ func (m *maker) externals() {
 		} else {
 			added = m.refused("external data, "+c.name, model, c.want...)
 		}
-		added.Files = map[string][]byte{"w.bin": data, "odd.bin": padded, "short.bin": data[:15], "empty.bin": {}}
+		added.Files = map[string][]byte{"w.bin": data, "odd.bin": padded, "short.bin": data[:15], "empty.bin": {}, "pointer.bin": []byte(lfsPointer)}
 		added.Folders = []string{"sub"}
-		added.with("--external=w.bin=w.bin", "--external=odd.bin=odd.bin", "--external=short.bin=short.bin", "--external=empty.bin=empty.bin")
+		added.with("--external=w.bin=w.bin", "--external=odd.bin=odd.bin", "--external=short.bin=short.bin", "--external=empty.bin=empty.bin", "--external=pointer.bin=pointer.bin")
 	}
 	m.spelled(data)
 	both := onnxtest.Tensor("w", tensor(ir.F32, []int64{4}, 1, 2, 3, 4))

@@ -36,6 +36,8 @@ type Options struct {
 	Again bool
 	// Args are further ones for the programs, as in --dims=N=8.
 	Args []string
+	// Runner runs programs; nil: this machine does.
+	Runner *Runner
 	// Regret prints what estimates say of each kernel beside what it takes, and what their choice loses.
 	Regret bool
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strconv"
 
@@ -166,11 +165,15 @@ func (p Program) chip(o Options) (string, error) {
 
 func (p Program) run(o Options, args ...string) (*report, error) {
 	args = append([]string{"--json=-", "--probe-seconds=0", "--probe-bytes=1000000"}, args...)
+	var read []string
 	if p.Weights != "" {
-		args = append(args, "--weights="+p.Weights)
+		args, read = append(args, "--weights="+p.Weights), []string{p.Weights}
 	}
 	var out, log bytes.Buffer
-	c := exec.Command(p.Program, append(args, o.Args...)...)
+	c, err := o.Runner.Command(p.Program, read, append(args, o.Args...)...)
+	if err != nil {
+		return nil, err
+	}
 	c.Stdout, c.Stderr = &out, &log
 	if err := c.Run(); err != nil {
 		return nil, fmt.Errorf("%s: %w\n%s", p.Program, err, log.String())

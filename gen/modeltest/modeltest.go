@@ -75,12 +75,12 @@ func Chip(name string) (*target.Target, error) {
 	if slices.Contains(Devices, name) {
 		name = filepath.Join(root(), "platforms/devices", name+".json")
 	}
-	return chips.Target(root(), name)
+	return chips.Target(name)
 }
 
 // Hexagon is the chip whose instructions multiply integers, with some of these only where they are named.
 func Hexagon(instructions ...string) (*target.Target, error) {
-	facts, err := chips.Facts(root(), "hexagon_v68")
+	facts, err := chips.Facts("hexagon_v68")
 	if err != nil || len(instructions) == 0 {
 		return Chip("hexagon_v68")
 	}

@@ -88,7 +88,7 @@ func (c contraction) filledWithNumbers(t *testing.T) (*ir.Graph, map[string]*ir.
 // without is a chip without instructions of some names.
 func without(t *testing.T, chip string, names ...string) *target.Target {
 	t.Helper()
-	all, err := chips.Read("../..")
+	all, err := chips.All()
 	require.NoError(t, err)
 	i := slices.IndexFunc(all, func(c chips.Chip) bool { return c.Name == chip })
 	var facts map[string]any

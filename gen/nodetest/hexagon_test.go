@@ -41,7 +41,7 @@ func TestHexagonFloats(t *testing.T) {
 	if *only != "" {
 		t.Skip("TestHexagonNodes runs what -only says")
 	}
-	chip, err := chips.Target(repository, "hexagon_v66") // without products of double
+	chip, err := chips.Target("hexagon_v66") // without products of double
 	require.NoError(t, err)
 	names := regexp.MustCompile(`^test_(mod_mixed_sign_float32|pow_types_int64_float32|pow_types_float|top_k|round|erf)(@|$)`)
 	b := chooseCases(t, cases(t), chip, false, nil, 1, func(c *Case) bool { return names.MatchString(c.Name) })

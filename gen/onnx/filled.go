@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"strconv"
@@ -48,27 +49,31 @@ func Fill(model []byte, location string, always bool) (*Filled, error) {
 
 func fillUpTo(model []byte, location string, most int64) (*Filled, error) {
 	m := &onnxpb.ModelProto{}
-	if err := proto.Unmarshal(model, m); err != nil {
-		return nil, fmt.Errorf("filling ONNX model: %w (is the file an ONNX model?)", err)
+	err := proto.Unmarshal(model, m)
+	if err == nil && m.Graph == nil {
+		err = errNoGraph
 	}
-	bytes := int64(len(model))
-	err := eachTensor(m, func(t *onnxpb.TensorProto) error {
+	if err != nil {
+		return nil, fmt.Errorf("filling ONNX model: %w", explain(&ir.File{R: bytes.NewReader(model), Size: int64(len(model))}, err))
+	}
+	size := int64(len(model))
+	err = eachTensor(m, func(t *onnxpb.TensorProto) error {
 		r, err := weightsFor(t)
-		if err == nil && r != nil && r.size > limit.Tensor-bytes {
+		if err == nil && r != nil && r.size > limit.Tensor-size {
 			err = fmt.Errorf("the weights have more than %d bytes, which is the limit", int64(limit.Tensor))
 		}
 		if err != nil {
 			return fmt.Errorf("filling tensor %s: %w", show(t.GetName()), err)
 		}
 		if r != nil {
-			bytes += r.size
+			size += r.size
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	f := &Filled{External: bytes > most}
+	f := &Filled{External: size > most}
 	offset := int64(0)
 	err = eachTensor(m, func(t *onnxpb.TensorProto) error {
 		r, err := weightsFor(t)

@@ -23,6 +23,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
@@ -84,18 +85,21 @@ func Read(model *ir.File, external map[string]*ir.File, opt Options) (*ir.Graph,
 	return g, nil
 }
 
+// errNoGraph reports a file that may be read as a model, and is none.
+var errNoGraph = errors.New("the file holds no graph")
+
 // scanModel parses the model without the tensors' payloads.
 func scanModel(f *ir.File) (*onnxpb.ModelProto, []payload, error) {
 	m := &onnxpb.ModelProto{}
 	s := &scanner{cursor: cursor{file: f, stop: f.Size}}
 	if err := s.message(m.ProtoReflect().Descriptor(), f.Size, 0); err != nil {
-		return nil, nil, fmt.Errorf("at byte %d: %w (is the file an ONNX model?)", s.pos, err)
+		return nil, nil, explain(f, fmt.Errorf("at byte %d: %w", s.pos, err))
 	}
 	if err := proto.Unmarshal(s.out, m); err != nil {
-		return nil, nil, err
+		return nil, nil, explain(f, err)
 	}
 	if m.Graph == nil {
-		return nil, nil, fmt.Errorf("the file holds no graph (is it an ONNX model?)")
+		return nil, nil, explain(f, errNoGraph)
 	}
 	return m, s.payloads, nil
 }

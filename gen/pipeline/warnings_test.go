@@ -116,7 +116,7 @@ func TestUntiled(t *testing.T) {
 
 // TestEveryChip: a convolution with weights is tiled on every chip whose instructions multiply floats.
 func TestEveryChip(t *testing.T) {
-	all, err := chips.Read("../..")
+	all, err := chips.All()
 	require.NoError(t, err)
 	text := single("  symbol N 1..64\n  input %x f32[N, 16, 12, 12]\n  const @w f32[16, 16, 3, 3] = {"+ones(2304)+"}\n", `Conv.11(%x, @w) {pads = [1, 1, 1, 1]} "c"`)
 	for _, c := range all {

@@ -23,6 +23,15 @@ KERNEL_C_COPTS = ["-std=c11"] + [
     if flag not in ["-std=c++17", "-fno-exceptions", "-fno-rtti"]
 ]
 
+# Features of toolchains that do not go with generated code. Archives are linked by any compiler, and hold what machines run (thin_lto). Bazel
+# compiles a header of a folder of sources where it is to parse it (parse_headers), and misses the result. Kernels include what only the header's
+# module depends on (layering_check).
+_WITHOUT = [
+    "layering_check",
+    "parse_headers",
+    "thin_lto",
+]
+
 def cc_setup(ctx):
     """Returns the C++ toolchain of a rule's context, and the features with which it is used."""
     toolchain = find_cc_toolchain(ctx)
@@ -30,7 +39,7 @@ def cc_setup(ctx):
         ctx = ctx,
         cc_toolchain = toolchain,
         requested_features = ctx.features,
-        unsupported_features = ctx.disabled_features,
+        unsupported_features = ctx.disabled_features + _WITHOUT,
     )
     return toolchain, features
 
@@ -99,10 +108,17 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
       A CcInfo, the File of the static library, and the CcCompilationOutputs in it.
     """
     toolchain, features = cc_setup(ctx)
-    public = cc_common.merge_compilation_contexts(compilation_contexts = [
-        header_context(header, include_dir),
-        runtime.compilation_context,
-    ])
+
+    # Not by header_context: with layering_check, what includes the header depends on a module of Clang that has it.
+    public, _ = cc_common.compile(
+        actions = ctx.actions,
+        name = name + ".header",
+        cc_toolchain = toolchain,
+        feature_configuration = features,
+        public_hdrs = [header],
+        quote_includes = [include_dir],
+        compilation_contexts = [runtime.compilation_context],
+    )
 
     # Kernels include the header by its base name: they do not know the package.
     private = cc_common.merge_compilation_contexts(compilation_contexts = [

@@ -201,6 +201,16 @@ def _is_range(text):
         return _is_number(text)
     return _is_number(low) and (not high or _is_number(high) and int(low) <= int(high))
 
+def dims_as_text(dims):
+    """Returns the attribute dims with texts for numbers: {"N": 4} is {"N": "4"}. What a select() chooses from stays as it is.
+
+    Args:
+      dims: what people wrote.
+    """
+    if type(dims) != type({}):
+        return dims
+    return {symbol: str(bound) if type(bound) == type(0) else bound for symbol, bound in dims.items()}
+
 def check_dims(dims):
     """Fails unless dims maps symbols of the model to numbers or ranges.
 

@@ -20,6 +20,14 @@ const void* dnn_served_profile(void) {{ return {prefix}_profile(); }}
 const char* dnn_served_weights(void) {{ return {weights}; }}
 """
 
+BenchmarkInfo = provider(
+    doc = "The model that a benchmark's program measures.",
+    fields = {
+        "loaded": "list of File: what the program opens when it runs.",
+        "platform": "Label: the platform that it is built for.",
+    },
+)
+
 def served_source(prefix, weights):
     """Returns the text of the C++ source that names a model to the benchmark's program.
 
@@ -58,6 +66,10 @@ def _served_model_impl(ctx):
             runfiles = model[DefaultInfo].default_runfiles,
         ),
         model[CcInfo],
+        BenchmarkInfo(
+            loaded = model[BuiltForInfo].loaded,
+            platform = model[BuiltForInfo].platform,
+        ),
     ]
 
 _served_model = rule(

@@ -2,7 +2,7 @@
 
 load("//rules:providers.bzl", "DnnGraphInfo", "DnnPruningInfo")
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_graph")
-load(":check.bzl", "check_dims", "check_external", "check_options", "check_src")
+load(":check.bzl", "check_dims", "check_external", "check_options", "check_src", "dims_as_text")
 
 def _dnn_import_impl(ctx):
     check_dims(ctx.attr.dims)
@@ -23,7 +23,7 @@ def _dnn_import_impl(ctx):
         OutputGroupInfo(dump = depset(dumps), pruning = depset(pruned)),
     ]
 
-dnn_import = rule(
+_dnn_import = rule(
     implementation = _dnn_import_impl,
     doc = "Reads an ONNX model. Several dnn_models may have it as src, with other APIs or options; it is imported once.",
     attrs = {
@@ -50,3 +50,19 @@ dnn_import = rule(
     exec_groups = DNNC_EXEC_GROUPS,
     provides = [DnnGraphInfo],
 )
+
+def dnn_import(name, src, dims = None, **kwargs):
+    """Reads an ONNX model. Several dnn_models may have it as src, with other APIs or options; it is imported once.
+
+    Args:
+      name: the target.
+      src: the ONNX model.
+      dims: numbers or ranges ("1..64", "1..") for symbols of the model's shapes.
+      **kwargs: attributes of the rule.
+    """
+    _dnn_import(
+        name = name,
+        src = src,
+        dims = dims_as_text(dims),
+        **kwargs
+    )

@@ -1,5 +1,7 @@
 """dnn_model: a network as a C++ library."""
 
+load(":check.bzl", "dims_as_text")
+load(":dnn_bench.bzl", "dnn_bench")
 load(":dnn_benchmark.bzl", "dnn_benchmark")
 load(":dnn_skeleton.bzl", "dnn_skeleton_rule")
 load(":dnn_tuner.bzl", "dnn_tuner")
@@ -141,7 +143,7 @@ def dnn_model(
         cpp_namespace = cpp_namespace,
         default_api = name,
         device = device,
-        dims = dims,
+        dims = dims_as_text(dims),
         dnnc_opts = dnnc_opts,
         dsp = dsp,
         dsp_is_set = dsp != None,
@@ -155,20 +157,34 @@ def dnn_model(
         weights = weights,
     )
     shared = {key: kwargs[key] for key in _SHARED + _COMPILING if key in kwargs}
+    both = {key: kwargs[key] for key in _SHARED if key in kwargs}
+    followed = ":" + name if target == None else ":%s.model" % name
     dnn_benchmark(
-        name = name + "_bench",
-        model = ":" + name if target == None else ":%s.model" % name,
+        name = name + ("_bench" if target == None else "_bench.program"),
+        model = followed,
         tags = (tags or []) + ["manual"],
         visibility = ["//visibility:private"],
-        **{key: kwargs[key] for key in _SHARED if key in kwargs}
+        **both
     )
+    if target != None:
+        dnn_bench(
+            name = name + "_bench",
+            model = name,
+            tags = (tags or []) + ["manual"],
+            target = target,
+            visibility = ["//visibility:private"],
+            **both
+        )
     dnn_tuner(
         name = name + ".tune",
-        model = ":" + name if target == None else ":%s.model" % name,
-        tuning = tuning,
+        model = followed,
+        shared = both,
+        shown = name,
         tags = (tags or []) + ["manual"],
+        target = target,
+        tuning = tuning,
         visibility = ["//visibility:private"],
-        **shared
+        **{key: shared[key] for key in _COMPILING if key in shared}
     )
     if backend not in ["cpu", "opencl"]:  # "hvx", or a select() that may be
         _skeleton(name + ".skeleton", model, tags, shared)

@@ -7,6 +7,7 @@ load("//platforms/chips:chips.bzl", "CHIPS")
 load("//rules:providers.bzl", "DnnModelInfo")
 load("//toolchains/cc:missing.bzl", "MISSING_COMPILER")
 load(":cc.bzl", "cc_setup")
+load(":names.bzl", "shown_label")
 
 _PLATFORMS = "//command_line_option:platforms"
 
@@ -67,7 +68,7 @@ def _dnn_skeleton_impl(ctx):
         refusing = None,
         problem = ("no C++ toolchain builds for the platform %s, and so there is no skeleton library that runs the model on that DSP: register one in " +
                    "MODULE.bazel or WORKSPACE. With this machine's clang: register_toolchains(\"@rules_dnn//toolchains/cc:hexagon\"); with Qualcomm's SDK, whose folder HEXAGON_SDK_ROOT names: see \"On a Hexagon DSP\" in " +
-                   "README.md of rules_dnn. The application's stub builds without it") % str(ctx.fragments.platform.platform).removeprefix("@@"),
+                   "README.md of rules_dnn. The application's stub builds without it") % shown_label(ctx.fragments.platform.platform),
     )]
 
 dnn_skeleton_rule = rule(

@@ -3,10 +3,11 @@
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "use_cc_toolchain")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
-load(":actions.bzl", "DNNC_EXEC_GROUPS", "DNNC_GROUP", "run_compile")
+load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile")
 load(":cc.bzl", "compile_and_link", "link_program")
 load(":dnn_benchmark.bzl", "served_source")
-load(":dnnc_toolchain.bzl", "DNNC_TYPE")
+load(":for_target.bzl", "FOR_TARGET_ATTRS", "dnnc_starter", "for_target", "only", "plan_option")
+load(":names.bzl", "shown_label")
 load(":private_info.bzl", "ModelPartsInfo")
 load(":runtimes.bzl", "RUNTIME_ATTRS")
 
@@ -74,17 +75,19 @@ def _record(ctx):
     """Returns the path of the record in the workspace."""
     if ctx.file.tuning:
         return ctx.file.tuning.short_path
-    return "%s%s.json" % (ctx.label.package + "/" if ctx.label.package else "", ctx.label.name)
+    return "%s%s.json" % (ctx.label.package + "/" if ctx.label.package else "", ctx.attr.tuner)
 
-def _dnn_tuner_impl(ctx):
+def _tuner_programs_impl(ctx):
     record = None
     if ctx.attr._search[BuildSettingInfo].value:
         record = ctx.file.tuning
         if not record:
-            fail("\n%s searches by what was measured, and the model names no record: run it without --@rules_dnn//rules:search, then say tuning = \"%s.json\" in the dnn_model" % (ctx.label, ctx.label.name))
+            fail("\n%s searches by what was measured, and the model names no record: run it without --@rules_dnn//rules:search, then say tuning = \"%s.json\" in the dnn_model" % (ctx.attr.tuner, ctx.attr.tuner))
     programs = [_program(ctx, i + 1, record) for i in range(CANDIDATES)]
-    plan = ctx.actions.declare_file(ctx.label.name + ".plan")
+    plan = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(plan, json.encode_indent(struct(
+        model = shown_label(ctx.label.same_package_label(ctx.attr.shown)),
+        platform = shown_label(ctx.fragments.platform.platform),
         programs = [
             struct(
                 manifest = p.manifest.short_path,
@@ -95,26 +98,27 @@ def _dnn_tuner_impl(ctx):
         ],
         record = _record(ctx),
     )))
-    executable = ctx.actions.declare_file(ctx.label.name + "/tune")
-    ctx.actions.symlink(
-        is_executable = True,
-        output = executable,
-        progress_message = "Gathering %{label}",
-        target_file = ctx.exec_groups[DNNC_GROUP].toolchains[DNNC_TYPE].dnnc_info.dnnc.executable,
-    )
     return [DefaultInfo(
-        executable = executable,
+        files = depset([plan]),
         runfiles = ctx.runfiles([plan] + [file for p in programs for file in [p.program, p.manifest, p.weights]]),
     )]
 
-_dnn_tuner = rule(
-    implementation = _dnn_tuner_impl,
-    doc = "Programs of a model that differ in the kernels of its blocks, and what measures them.",
+_tuner_programs = rule(
+    implementation = _tuner_programs_impl,
+    doc = "Programs of a model that differ in the kernels of its blocks, and the plan that names them.",
     attrs = {
         "model": attr.label(
             doc = "The model.",
             mandatory = True,
             providers = [ModelPartsInfo],
+        ),
+        "shown": attr.string(
+            doc = "The model's name, for people.",
+            mandatory = True,
+        ),
+        "tuner": attr.string(
+            doc = "The name of what measures the programs.",
+            mandatory = True,
         ),
         "tuning": attr.label(
             allow_single_file = [".json"],
@@ -132,21 +136,67 @@ _dnn_tuner = rule(
         ),
     },
     exec_groups = DNNC_EXEC_GROUPS,
-    executable = True,
-    fragments = ["cpp"],
+    fragments = ["cpp", "platform"],
     toolchains = use_cc_toolchain(),
 )
 
-def dnn_tuner(name, **kwargs):
+def _dnn_tuner_impl(ctx):
+    programs = only(ctx.attr.programs)[DefaultInfo]
+    plan = ctx.actions.declare_file(ctx.label.name + ".plan")
+    ctx.actions.symlink(
+        output = plan,
+        progress_message = "Gathering %{label}",
+        target_file = programs.files.to_list()[0],
+    )
+    return [DefaultInfo(
+        executable = dnnc_starter(ctx, "tune"),
+        runfiles = ctx.runfiles([plan]).merge(programs.default_runfiles),
+    )]
+
+_dnn_tuner = rule(
+    implementation = _dnn_tuner_impl,
+    doc = "Measures programs that are built for a target.",
+    attrs = FOR_TARGET_ATTRS | {
+        "programs": attr.label(
+            cfg = for_target,
+            doc = "The programs and their plan.",
+            mandatory = True,
+        ),
+    },
+    exec_groups = DNNC_EXEC_GROUPS,
+    executable = True,
+)
+
+def dnn_tuner(name, model, shown, target = None, tuning = None, tags = None, visibility = None, shared = {}, **kwargs):
     """Declares what measures a model's kernels.
 
     Args:
       name: the target to run.
-      **kwargs: attributes of the rule.
+      model: the model, which follows its configuration.
+      shown: the name of the dnn_model, for people.
+      target: the platform that it is measured for. Default: that of the build.
+      tuning: the record to write. Default: NAME.json.
+      tags: tags of both targets.
+      visibility: visibility of the target to run.
+      shared: attributes of both targets.
+      **kwargs: attributes of what compiles.
     """
-    package = native.package_name()
+    _tuner_programs(
+        name = name + ".programs",
+        model = model,
+        shown = shown,
+        tags = tags,
+        tuner = name,
+        tuning = tuning,
+        visibility = ["//visibility:private"],
+        **(shared | kwargs)
+    )
     _dnn_tuner(
         name = name,
-        args = ["tune", "--plan=%s%s.plan" % (package + "/" if package else "", name)],
-        **kwargs
+        args = ["tune", plan_option(name)],
+        programs = ":%s.programs" % name,
+        tags = tags,
+        target = target,
+        visibility = visibility,
+        **shared
     )

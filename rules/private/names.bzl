@@ -39,6 +39,10 @@ def c_prefix(package, api):
     prefix = _mangle(package + "/" + api if package else api)
     return "m" + prefix if prefix[0] in _DIGITS or _is_taken(prefix) else prefix
 
+def shown_label(label):
+    """Returns a label as it is written on the command line: of the main repository without its name."""
+    return str(label) if label.repo_name else "//%s:%s" % (label.package, label.name)
+
 def is_identifier(text):
     """Reports whether the text is an identifier of C."""
     return bool(text) and text[0] not in _DIGITS and _mangle(text) == text

@@ -4,23 +4,9 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load("//rules:providers.bzl", "DnnModelInfo")
 load(":cc.bzl", "header_context")
+load(":for_target.bzl", "FOR_TARGET_ATTRS", "for_target", "only")
+load(":names.bzl", "shown_label")
 load(":private_info.bzl", "BuiltForInfo")
-
-_PLATFORMS = "//command_line_option:platforms"
-
-def _for_target_impl(settings, attr):
-    # A select() may leave the target out for some configurations.
-    return {_PLATFORMS: str(attr.target) if attr.target else settings[_PLATFORMS]}
-
-_for_target = transition(
-    implementation = _for_target_impl,
-    inputs = [_PLATFORMS],
-    outputs = [_PLATFORMS],
-)
-
-def _only(dep):
-    """Returns the one target of an attribute with a transition, which some versions of Bazel give as a list."""
-    return dep[0] if type(dep) == type([]) else dep
 
 # Names of the machine that runs Bazel. --platforms may hold any of them, and is not resolved.
 _HOST = [
@@ -47,21 +33,16 @@ def _link(ctx, name, file):
     )
     return link
 
-def _shown(label):
-    """Returns a label as it is written on the command line."""
-    text = str(label)
-    return text[len("@@"):] if text.startswith("@@//") else text
-
 def _refusal(ctx, built_for):
     """Returns why what depends on this target cannot link the model, or None."""
     if _same_platform(ctx, built_for):
         return None
     return ("%s is made for the platform %s, its target, and cannot be linked for %s: link a dnn_model without target there, " +
             "which is made for the platform of what links it, or build with --platforms=%s") % (
-        _shown(ctx.label),
-        _shown(built_for.platform),
-        _shown(ctx.fragments.platform.platform),
-        _shown(built_for.platform),
+        shown_label(ctx.label),
+        shown_label(built_for.platform),
+        shown_label(ctx.fragments.platform.platform),
+        shown_label(built_for.platform),
     )
 
 def _refused(ctx, info, refusal):
@@ -89,7 +70,7 @@ def _refused(ctx, info, refusal):
     )
 
 def _dnn_model_for_its_target_only_impl(ctx):
-    model = _only(ctx.attr.model)
+    model = only(ctx.attr.model)
     info = model[DnnModelInfo]
     built_for = model[BuiltForInfo]
     groups = model[OutputGroupInfo]
@@ -140,16 +121,12 @@ Builds a model for its target's platform, and gathers library, header and manife
 
 Only what is built for that platform can link it. The library in the folder holds the runtime, too: it is linked without Bazel.
 """,
-    attrs = {
+    attrs = FOR_TARGET_ATTRS | {
         "model": attr.label(
-            cfg = _for_target,
+            cfg = for_target,
             doc = "The model, which follows its configuration.",
             mandatory = True,
             providers = [DnnModelInfo, BuiltForInfo, CcInfo],
-        ),
-        "target": attr.label(
-            doc = "The platform.",
-            providers = [platform_common.PlatformInfo],
         ),
     },
     fragments = ["platform"],

@@ -222,7 +222,7 @@ def hvx_test_suite(name):
     )
     _tune_test(
         name = "hvx_tune_test",
-        target_under_test = ":hvx.tune",
+        target_under_test = ":hvx.tune.programs",
     )
     _on_hexagon_test(
         name = "hvx_on_hexagon_test",

@@ -107,15 +107,25 @@ def macro_test_suite(name):
     _macro_test(
         name = "macro_target_bench_test",
         got = _shown("common_bench"),
-        want = bench,
+        want = bench | {"kind": ["_dnn_bench"]},
     )
     _macro_test(
         name = "macro_tune_test",
         got = _shown("follows.tune") | {"args": native.existing_rule("follows.tune")["args"]},
         want = asked | {
             "args": ["tune", "--plan=rules/tests/follows.tune.plan"],
-            "exec": ["dnnc.cores=2"],
+            "exec": [],  # it compiles nothing
             "kind": ["_dnn_tuner"],
+            "tags": ["manual"] + _TAGS,
+            "visibility": ["//visibility:private"],
+        },
+    )
+    _macro_test(
+        name = "macro_tune_programs_test",
+        got = _shown("follows.tune.programs"),
+        want = asked | {
+            "exec": ["dnnc.cores=2"],
+            "kind": ["_tuner_programs"],
             "tags": ["manual"] + _TAGS,
             "visibility": ["//visibility:private"],
         },
@@ -134,6 +144,7 @@ def macro_test_suite(name):
             ":macro_model_test",
             ":macro_target_bench_test",
             ":macro_target_test",
+            ":macro_tune_programs_test",
             ":macro_tune_test",
         ],
     )

@@ -320,7 +320,7 @@ def _fixtures():
         api = "net",
         c_prefix = "my_net",
         cpp_namespace = "my::net",
-        dims = {"N": "1..64", "H": "224", "W": "1.."},
+        dims = {"N": "1..64", "H": 224, "W": "1.."},
         dnnc_opts = ["-disable=anchors"],
         external_data = ["data/more/weights.bin", "data/weights.bin"],
         shards = 3,

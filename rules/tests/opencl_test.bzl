@@ -62,7 +62,7 @@ def _programs_impl(ctx):
         linked = [str(file.owner) for file in action.inputs.to_list()]
         for label in ["//runtime/opencl:opencl", "//runtime/opencl:loader", "//runtime/bench:bench"]:
             asserts.true(env, str(Label(label)) in linked, "%s is not linked" % label)
-    plan = [action for action in actions if action.mnemonic == "FileWrite" and action.outputs.to_list()[0].extension == "plan"]
+    plan = [action for action in actions if action.mnemonic == "FileWrite" and action.outputs.to_list()[0].basename.endswith(".programs.json")]
     asserts.equals(env, [ctx.attr.record], [json.decode(action.content)["record"] for action in plan])
     return analysistest.end(env)
 
@@ -136,13 +136,13 @@ def opencl_test_suite(name):
         name = "opencl_tune_test",
         device = "opencl_buffers",
         record = "rules/tests/on_device.tune.json",
-        target_under_test = ":on_device.tune",
+        target_under_test = ":on_device.tune.programs",
     )
     _programs_test(
         name = "opencl_tune_record_test",
         device = "opencl_pocl",
         record = "rules/tests/data/model.tune.json",
-        target_under_test = ":on_device_tuned.tune",
+        target_under_test = ":on_device_tuned.tune.programs",
     )
     native.test_suite(
         name = name,

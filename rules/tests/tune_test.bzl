@@ -48,16 +48,38 @@ def _programs_impl(ctx):
     asserts.equals(env, _CANDIDATES, len(links))
 
     runfiles = [file.short_path for file in analysistest.target_under_test(env)[DefaultInfo].default_runfiles.files.to_list()]
-    plan = [action for action in actions if action.mnemonic == "FileWrite" and action.outputs.to_list()[0].extension == "plan"]
+    plan = [action for action in actions if action.mnemonic == "FileWrite" and action.outputs.to_list()[0].basename.endswith(".programs.json")]
     asserts.equals(env, 1, len(plan))
     asserts.true(env, plan[0].outputs.to_list()[0].short_path in runfiles, "the plan is not there when it runs")
     content = json.decode(plan[0].content)
     asserts.equals(env, ctx.attr.record, content["record"])
+    asserts.true(env, content["model"] in ["//rules/tests:%s" % name for name in ["on_device", "on_device_tuned", "tuned", "untuned"]], content["model"])
     asserts.equals(env, _CANDIDATES, len(content["programs"]))
     for program in content["programs"]:
         for what in ["manifest", "program", "weights"]:
             asserts.true(env, program[what] in runfiles, "%s is not there when it runs" % program[what])
     return analysistest.end(env)
+
+def _measures_target_impl(ctx):
+    env = analysistest.begin(ctx)
+    runfiles = analysistest.target_under_test(env)[DefaultInfo].default_runfiles.files.to_list()
+    programs = [file for file in runfiles if file.short_path.endswith(ctx.attr.program)]
+    asserts.equals(env, 1, len(programs), "programs that it starts")
+    plan = [file for file in runfiles if file.extension == "plan"]
+    asserts.equals(env, 1, len(plan), "plans")
+    asserts.true(env, programs[0].root != plan[0].root, "the program follows the build, and not the target")
+    asserts.equals(env, ctx.attr.command, analysistest.target_under_test(env)[DefaultInfo].files_to_run.executable.basename)
+    return analysistest.end(env)
+
+# What starts programs stays of the machine at hand, and these are of the target.
+_measures_target_test = analysistest.make(
+    _measures_target_impl,
+    attrs = {
+        "command": attr.string(doc = "The compiler's command."),
+        "program": attr.string(doc = "How a program's path ends."),
+    },
+    config_settings = SETTINGS,
+)
 
 _programs_test = analysistest.make(
     _programs_impl,
@@ -91,7 +113,7 @@ def tune_test_suite(name):
     _programs_test(
         name = "tuning_programs_test",
         record = "rules/tests/data/model.tune.json",
-        target_under_test = ":tuned.tune",
+        target_under_test = ":tuned.tune.programs",
     )
     dnn_model(
         name = "untuned",
@@ -105,20 +127,40 @@ def tune_test_suite(name):
     _programs_test(
         name = "tuning_target_programs_test",
         record = "rules/tests/untuned.tune.json",
-        target_under_test = ":untuned.tune",
+        target_under_test = ":untuned.tune.programs",
     )
     _searched_test(
         name = "tuning_searched_test",
-        target_under_test = ":tuned.tune",
+        target_under_test = ":tuned.tune.programs",
     )
     _unrecorded_test(
         name = "tuning_unrecorded_test",
-        target_under_test = ":untuned.tune",
+        target_under_test = ":untuned.tune.programs",
+    )
+    dnn_model(
+        name = "elsewhere",
+        src = "data/model.onnx",
+        tags = MANUAL,
+        target = "//platforms:linux_arm64",
+    )
+    _measures_target_test(
+        name = "tuning_follows_target_test",
+        command = "tune",
+        program = "elsewhere.tune.programs_1/program",
+        target_under_test = ":elsewhere.tune",
+    )
+    _measures_target_test(
+        name = "bench_follows_target_test",
+        command = "bench",
+        program = "tests/elsewhere_bench.program",
+        target_under_test = ":elsewhere_bench",
     )
     native.test_suite(
         name = name,
         tests = [
+            ":bench_follows_target_test",
             ":tuning_device_record_test",
+            ":tuning_follows_target_test",
             ":tuning_programs_test",
             ":tuning_record_test",
             ":tuning_searched_test",

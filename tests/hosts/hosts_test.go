@@ -115,7 +115,7 @@ func compiled(t *testing.T, dnnc []string, m model) map[string]string {
 	output(t, args...)
 	for _, chip := range []string{"x86_64_v3", "arm64"} {
 		in := func(name string) string { return at(filepath.Join(chip, name)) }
-		facts, err := chips.Facts(repository, chip)
+		facts, err := chips.Facts(chip)
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(at(chip+".json"), facts, 0o644))
 		output(t, append(dnnc[:len(dnnc):len(dnnc)], "compile", "--graph="+at("net.graph.txt"), "--consts="+at("net.consts"), "--src="+m.path,

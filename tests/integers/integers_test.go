@@ -149,7 +149,7 @@ func right(t *testing.T, logits *ir.Tensor) int {
 
 // machine is what runs a chip's kernels; false where nothing does.
 func machine(t *testing.T, chip string) (*cpptest.Machine, bool) {
-	all, err := chips.Read(repository)
+	all, err := chips.All()
 	require.NoError(t, err)
 	at := slices.IndexFunc(all, func(c chips.Chip) bool { return c.Name == chip })
 	require.GreaterOrEqual(t, at, 0, chip)

@@ -16,7 +16,7 @@ _PROGRAMS = {
 }
 
 # The folders that hold their sources.
-_SOURCES = ["gen", "tools/add"]
+_SOURCES = ["gen", "platforms", "tools/add", "tools/command"]
 
 # Go's names of operating systems and processors, and Bazel's.
 _OS = {

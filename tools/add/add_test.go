@@ -91,8 +91,10 @@ func TestFiles(t *testing.T) {
 		{name: "moved", models: map[string]network{"v2/net.onnx": batch}, args: "--name=net v2/net.onnx", out: "//:net: brought up to date in BUILD.bazel\n"},
 		{name: "value", models: map[string]network{"net.onnx": batch}, args: "net.onnx --dims=N=1..8", out: "//:net: brought up to date in BUILD.bazel\n"},
 		// Which BUILD file it is.
-		{name: "below", models: map[string]network{"p/q/net.onnx": {external: []string{"w"}}}, files: map[string]string{"p/BUILD": ""}, args: "p/q/net.onnx", build: "p/BUILD", out: "//p:net: added to p/BUILD\n"},
-		{name: "new_package", models: map[string]network{"p/q/net.onnx": static}, files: map[string]string{"p/BUILD": ""}, args: "--new-package p/q/net.onnx", build: "p/q/BUILD.bazel", out: "//p/q:net: added to p/q/BUILD.bazel\n"},
+		{name: "below", models: map[string]network{"p/q/net.onnx": {external: []string{"w"}}}, args: "p/q/net.onnx", build: "p/BUILD",
+			out: "p/BUILD has \"q/*.txt\", and would lose it if //p/q were a package: the target goes there; --new-package makes one nevertheless\n//p:net: added to p/BUILD\n"},
+		{name: "beside", models: map[string]network{"p/q/net.onnx": batch}, files: map[string]string{"p/BUILD": "exports_files([\"qx/a\", \"r/q/a\"])\n"}, args: "p/q/net.onnx", build: "p/q/BUILD.bazel", out: "//p/q:net: added to p/q/BUILD.bazel\n"},
+		{name: "new_package", models: map[string]network{"p/q/net.onnx": static}, files: map[string]string{"p/BUILD": "exports_files([\"q/a\"])\n"}, args: "--new-package p/q/net.onnx", build: "p/q/BUILD.bazel", out: "//p/q:net: added to p/q/BUILD.bazel\n"},
 		{name: "first_package", models: map[string]network{"p/q/net.onnx": static}, args: "p/q/net.onnx", build: "p/q/BUILD.bazel", out: "//p/q:net: added to p/q/BUILD.bazel\n"},
 		{name: "both", models: map[string]network{"p/net.onnx": static}, files: map[string]string{"p/BUILD": "", "p/BUILD.bazel": ""}, args: "p/net.onnx", build: "p/BUILD.bazel", out: "//p:net: added to p/BUILD.bazel\n"},
 		{
@@ -223,6 +225,42 @@ func TestOtherPlaces(t *testing.T) {
 	out, err := invoke("net.onnx")
 	require.NoError(t, err)
 	assert.Equal(t, "//:net: added to BUILD.bazel\n", out)
+}
+
+// TestPackageAbove: what names files of the model's folder keeps them; a target that lost its model, since its folder became a package, is told.
+func TestPackageAbove(t *testing.T) {
+	for text, stays := range map[string]bool{
+		"":                                                false,
+		`exports_files(["mnetx/a", "m"])`:                 false,
+		`x(srcs = glob(["*.onnx"]))`:                      false,
+		`x(srcs = glob(["other/**/*.onnx"]))`:             false,
+		`x(srcs = glob(["**/*.onnx"]))`:                   true,
+		`x(srcs = glob(["mnet/*"]))`:                      true,
+		`x(srcs = glob(["mn**"]))`:                        true,
+		`exports_files(["mnet/a.txt"])`:                   true,
+		`x(src = "//:mnet/a.txt")`:                        true,
+		`dnn_model(name = "x", src = ":mnet/other.onnx")`: true,
+	} {
+		dir := workspaceOf(t, "")
+		network{}.place(t, filepath.Join(dir, "mnet", "m.onnx"))
+		writeFile(t, filepath.Join(dir, "BUILD"), text)
+		out, err := invoke("mnet/m.onnx")
+		require.NoError(t, err, text)
+		if stays {
+			assert.Contains(t, out, "//:m: added to BUILD\n", text)
+		} else {
+			assert.Equal(t, "//mnet:m: added to mnet/BUILD.bazel\n", out, text)
+		}
+	}
+	dir := workspaceOf(t, "")
+	network{}.place(t, filepath.Join(dir, "mnet", "m.onnx"))
+	writeFile(t, filepath.Join(dir, "BUILD"), "load(\"@rules_dnn//rules:defs.bzl\", \"dnn_model\")\n\ndnn_model(\n    name = \"m\",\n    src = \"mnet/m.onnx\",\n)\n")
+	out, err := invoke("mnet/m.onnx")
+	require.NoError(t, err)
+	assert.Contains(t, out, "//:m is up to date\n", "the target that is there is the one")
+	writeFile(t, filepath.Join(dir, "mnet", "BUILD"), "")
+	_, err = invoke("mnet/m.onnx")
+	assert.ErrorContains(t, err, `the src of //:m is mnet/m.onnx, and the package //mnet holds that file now: write src = "//mnet:m.onnx" there and export the file in mnet/BUILD`)
 }
 
 // TestCheck sees that --check and --dry-run print the change and write nothing.

@@ -67,6 +67,24 @@ func (f *buildFile) defines(name string) bool {
 	return false
 }
 
+// uses returns a text of the file by which its package has files of a folder below it, or "": a label or a pattern of glob.
+func (f *buildFile) uses(folder string) string {
+	found := ""
+	build.Walk(f.tree, func(x build.Expr, _ []build.Expr) {
+		s, ok := x.(*build.StringExpr)
+		if !ok || found != "" {
+			return
+		}
+		name := strings.TrimPrefix(strings.TrimPrefix(s.Value, "//"+f.pkg), ":")
+		// Of a pattern, what comes before the first * counts: **/*.txt is of all folders.
+		pattern, _, isPattern := strings.Cut(name, "*")
+		if strings.HasPrefix(name, folder+"/") || isPattern && (strings.Contains(name, "**") && strings.HasPrefix(folder+"/", pattern) || strings.HasPrefix(pattern, folder+"/")) {
+			found = fmt.Sprintf("%q", s.Value)
+		}
+	})
+	return found
+}
+
 // defsFile ends the label of the file that users load.
 const defsFile = "//rules:defs.bzl"
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bazelbuild/buildtools/build"
@@ -64,6 +65,11 @@ func (e *edit) rules() []*build.Rule {
 		}
 	}
 	return found
+}
+
+// has reports whether a rule of the file that may compile a model has the name.
+func (e *edit) has(name string) bool {
+	return slices.ContainsFunc(e.rules(), func(r *build.Rule) bool { return r.Name() == name })
 }
 
 // targets are those that compile the model, or the one that --name says.

@@ -14,7 +14,7 @@ import (
 	"rules_dnn/tools/command"
 )
 
-const usage = `add writes a dnn_model for an ONNX model into the BUILD file of the model's package, or brings those
+const usage = `add writes a dnn_model for an ONNX model into the BUILD file of the model's folder, or brings those
 that compile it up to date: files of external data, and a dim for each symbol of the inputs' shapes. All else
 in the file stays as people wrote it, and so do their values of dims.
 
@@ -29,8 +29,9 @@ examples, for MODEL.onnx... [options]:
                                          another target, for another platform
   net.onnx --check                       print what would change; fail if something would
   net.onnx --dry-run                     print what would change
-  a/b/net.onnx --new-package             make a/b a package if it is none: without, the target
-                                         goes to the package that holds the model
+  a/b/net.onnx                           a new a/b/BUILD.bazel if a/b has none; but where the package above
+                                         names files of a/b, the target goes to that package
+  a/b/net.onnx --new-package             make a/b a package also then
 
 Exit status: 0, 1 if --check found something to change, 2 for an error.
 
@@ -76,7 +77,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.Var(&o.dims, "dims", "`SYMBOL=BOUND`, a number or LOW..HIGH or LOW.. for a symbol of the inputs' shapes; may be repeated")
 	fs.BoolVar(&o.check, "check", false, "write nothing: print what would change, and fail if something would")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "write nothing: print what would change")
-	fs.BoolVar(&o.newPackage, "new-package", false, "make the model's folder a package if it is none")
+	fs.BoolVar(&o.newPackage, "new-package", false, "make the model's folder a package, also where the package above names files in it")
 	// Models may stand anywhere among the options.
 	for {
 		err := command.Parse(fs, args, usage, out)

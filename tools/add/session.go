@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
+	"strings"
 
 	"rules_dnn/gen/files"
 )
@@ -34,6 +36,9 @@ func (s *session) add(name string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.left(w, f, m); err != nil {
+		return err
+	}
 	e := &edit{o: s.o, w: w, f: f, m: m}
 	if e.src, err = w.label(path, f.pkg); err != nil {
 		return err
@@ -41,13 +46,60 @@ func (s *session) add(name string) error {
 	return e.run()
 }
 
-// open finds the BUILD file of the package that holds a file: a new one if there is none.
-func (s *session) open(w *workspace, path string) (*buildFile, error) {
-	dir := filepath.Dir(path)
-	pkg, ok := w.packageOf(path)
-	if ok && (!s.o.newPackage || hasFile(dir, buildFiles)) {
-		dir = w.file(pkg, "")
+// open finds the BUILD file that gets a model's target: that of the model's folder, a new one if there is none. Where the package above has
+// files of the folder, which it would lose by a new one, it is that package's.
+func (s *session) open(w *workspace, file string) (*buildFile, error) {
+	dir := filepath.Dir(file)
+	if pkg, ok := w.packageOf(file); ok && !hasFile(dir, buildFiles) && !s.o.newPackage {
+		above, err := s.file(w, w.file(pkg, ""))
+		if err != nil {
+			return nil, err
+		}
+		if e := (&edit{o: s.o, w: w, f: above}); s.o.name != "" && e.has(s.o.name) {
+			return above, nil // the target that --name says is to compile this model
+		}
+		rel, err := filepath.Rel(w.file(pkg, ""), dir)
+		if err != nil {
+			return nil, err
+		}
+		if user := above.uses(filepath.ToSlash(rel)); user != "" {
+			above.note("%s has %s, and would lose it if //%s were a package: the target goes there; --new-package makes one nevertheless",
+				above.name, user, path.Join(above.pkg, filepath.ToSlash(rel)))
+			return above, nil
+		}
 	}
+	return s.file(w, dir)
+}
+
+// left refuses a model that a package above compiles as its own, since its folder was no package then: Bazel finds it there no more.
+func (s *session) left(w *workspace, f *buildFile, m *model) error {
+	for dir := filepath.Dir(f.path); dir != w.root; {
+		dir = filepath.Dir(dir)
+		if !hasFile(dir, buildFiles) {
+			continue
+		}
+		above, err := s.file(w, dir)
+		if err != nil {
+			return err
+		}
+		e := &edit{o: s.o, w: w, f: above, m: m}
+		for _, r := range e.rules() {
+			if src := r.AttrString("src"); !isAbsolute(src) && e.isModel(src) {
+				return fmt.Errorf("the src of %s is %s, and the package //%s holds that file now: write src = \"//%s:%s\" there and export the file in %s (exports_files), or remove the target from %s",
+					above.label(r.Name()), src, f.pkg, f.pkg, filepath.Base(m.path), f.name, above.name)
+			}
+		}
+	}
+	return nil
+}
+
+// isAbsolute reports whether a label names its package.
+func isAbsolute(label string) bool {
+	return strings.HasPrefix(label, "//") || strings.HasPrefix(label, "@")
+}
+
+// file reads the BUILD file of a folder, once; it may be new.
+func (s *session) file(w *workspace, dir string) (*buildFile, error) {
 	rel, err := filepath.Rel(w.root, dir)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,9 @@ import (
 	"sync"
 )
 
+// RuntimeFile is one of the files that Runtime compiles, by which their folder is known.
+const RuntimeFile = "runtime/dnn_status.cc"
+
 // plainCopts are the options of the C++ compiler for what is around kernels.
 var plainCopts = []string{"-std=c++17", "-O2"}
 

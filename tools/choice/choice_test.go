@@ -33,7 +33,6 @@ func network(t *testing.T) string {
 
 // TestRun: a line for the first block and one for all, whose choices are optimal, and no simpler one is better.
 func TestRun(t *testing.T) {
-	root = filepath.Join("..", "..")
 	var out bytes.Buffer
 	require.NoError(t, run(&out, []string{"--chip=hexagon_v68", "--first=1", network(t)}))
 	lines := regexp.MustCompile(`(?m)^net\.onnx: (\d+) blocks, (\d+) candidates: (.*); candidates estimated in .*; local choice ([0-9.]+)x(.*); kernels (.*)$`).FindAllStringSubmatch(out.String(), -1)
@@ -53,7 +52,6 @@ func TestRun(t *testing.T) {
 
 // TestWrong: what is no number of blocks, no chip and no file is named.
 func TestWrong(t *testing.T) {
-	root = filepath.Join("..", "..")
 	for _, c := range []struct {
 		args []string
 		want string

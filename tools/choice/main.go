@@ -38,9 +38,6 @@ example, from the repository's root:
 options:
 `
 
-// root is the repository's, from where the command is run.
-var root = "."
-
 func main() {
 	command.Exit("choice", run(os.Stdout, os.Args[1:]))
 }
@@ -60,7 +57,7 @@ func run(w io.Writer, args []string) error {
 		return err
 	}
 	for _, path := range fs.Args() {
-		s, err := blocks(*chip, path)
+		s, err := blocks(*chip, command.Path(path))
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -87,7 +84,7 @@ func numbers(first string) (some []int, err error) {
 
 // blocks compiles a network until its kernels are to be chosen.
 func blocks(chip, path string) (*pipeline.State, error) {
-	t, err := chips.Target(root, chip)
+	t, err := chips.Target(chip)
 	if err != nil {
 		return nil, err
 	}

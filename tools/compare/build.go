@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rules_dnn/tools/check"
+	"rules_dnn/tools/command"
 )
 
 // program is a model's compiled program.
@@ -104,10 +105,10 @@ func generate(o *options, m *model, work string, took *times, compileOnly ...str
 		compileOnly = append(compileOnly, "--pruning="+m.report)
 	}
 	if o.tuning != "" {
-		compileOnly = append(compileOnly, "--tuning="+o.path(o.tuning))
+		compileOnly = append(compileOnly, "--tuning="+command.Path(o.tuning))
 	}
 	if o.device != "" {
-		compileOnly = append(compileOnly, "--device="+o.path(o.device), "--out-device-source="+work+"/model.cl")
+		compileOnly = append(compileOnly, "--device="+nameOrPath(o.device), "--out-device-source="+work+"/model.cl")
 	}
 	compileMemory, err := runCompiler(dnnc, slices.Concat([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
 		"--src=" + m.path, "--chip=" + work + "/chip.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8",
@@ -117,10 +118,16 @@ func generate(o *options, m *model, work string, took *times, compileOnly ...str
 	return err
 }
 
+// brought is where Bazel brings dnnc.
+const brought = "gen/cmd/dnnc/dnnc_/dnnc"
+
 // compiler is dnnc, built for the occasion where Bazel did not bring it.
 func compiler(o *options, work string) (string, error) {
 	if o.dnnc != "" {
-		return filepath.Abs(o.dnnc)
+		return filepath.Abs(command.Path(o.dnnc))
+	}
+	if _, err := os.Stat(brought); err == nil {
+		return filepath.Abs(brought)
 	}
 	return work + "/dnnc", runTool("go", "build", "-o", work+"/dnnc", "./gen/cmd/dnnc")
 }

@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/tools/command"
 )
 
 // library is the chips that a model is compiled for, the least capable first: one, or the variants of a library.
@@ -26,7 +27,7 @@ func (l library) String() string {
 func chooseChips(o *options, work string) (library, error) {
 	var out library
 	for i, name := range strings.Split(o.chip, ",") {
-		facts, err := factsOf(o, name)
+		facts, err := factsOf(name)
 		if err != nil {
 			return nil, err
 		}
@@ -64,14 +65,11 @@ func (l library) variantOptions(work string) []string {
 
 // factsOf gives the facts of a chip by its name or file. By default no processor is assumed: of chips as wide, levels come first in the file, and of these the one with
 // the most features that a library for all processors has kernels for, which this machine would run.
-func factsOf(o *options, chip string) ([]byte, error) {
-	switch {
-	case strings.HasSuffix(chip, ".json"):
-		return chips.Facts(".", o.path(chip))
-	case chip != "":
-		return chips.Facts(".", chip)
+func factsOf(chip string) ([]byte, error) {
+	if chip != "" {
+		return chips.Facts(nameOrPath(chip))
 	}
-	all, err := chips.Read(".")
+	all, err := chips.All()
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +95,14 @@ func factsOf(o *options, chip string) ([]byte, error) {
 		return nil, fmt.Errorf("no chip of %s is this machine's; name one, or a JSON file of facts, with --chip", chips.File)
 	}
 	return facts, nil
+}
+
+// nameOrPath returns the name of a chip or a device as it is, and where the path of a file of facts leads.
+func nameOrPath(text string) string {
+	if chips.IsPath(text) {
+		return command.Path(text)
+	}
+	return text
 }
 
 // runsHere reports whether this machine's processor has what a chip offers, as far as Linux tells.

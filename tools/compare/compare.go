@@ -11,6 +11,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/tools/check"
+	"rules_dnn/tools/command"
 )
 
 // outcome is what a comparison came to.
@@ -83,7 +84,7 @@ func prepare(o *options) (work string, chips library, m *model, done func(), err
 // workFolder is where intermediate files go, and what cleans up.
 func workFolder(o *options) (string, func(), error) {
 	if o.keep != "" {
-		dir, err := filepath.Abs(o.path(o.keep))
+		dir, err := filepath.Abs(command.Path(o.keep))
 		if err == nil {
 			err = os.MkdirAll(dir, 0o777)
 		}

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"rules_dnn/gen/files"
+	"rules_dnn/tools/command"
 )
 
 // compareList compares the models of a list, each line of which is a command line of this command, and
@@ -142,7 +143,7 @@ func listed(o *options, args []string) ([]*options, error) {
 	}
 	var lines []string
 	for _, path := range strings.Split(o.list, ",") {
-		more, err := readList(o.path(path))
+		more, err := readList(command.Path(path))
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +159,7 @@ func listed(o *options, args []string) ([]*options, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %q: %w", o.list, line, err)
 		}
-		folder := o.path(o.models)
+		folder := command.Path(o.models)
 		one.model = filepath.Join(folder, words[0])
 		if one.tune != "" && !filepath.IsAbs(one.tune) {
 			one.tune = filepath.Join(folder, one.tune)

@@ -7,9 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"rules_dnn/tools/check"
 	"rules_dnn/tools/command"
 )
 
@@ -86,13 +86,15 @@ type options struct {
 	// threadsGiven and peersGiven are what the user wrote.
 	threadsGiven, peersGiven string
 	runtime                  string // folder for objects that several programs share
-	workingFolder            string // of the user, where it is not this process's
 }
 
 func main() {
+	missing := command.EnterFiles(check.RuntimeFile)
 	o, err := parse(os.Args[1:])
 	switch {
 	case err != nil:
+	case missing != nil:
+		err = missing
 	case o.pack != "":
 		err = pack(o)
 	case o.tune != "" && o.list == "":
@@ -108,7 +110,7 @@ func main() {
 }
 
 func parse(args []string) (*options, error) {
-	o := &options{workingFolder: os.Getenv("BUILD_WORKING_DIRECTORY")}
+	o := &options{}
 	fs := command.Options("compare")
 	o.define(fs)
 	// The model may stand anywhere among the options.
@@ -124,7 +126,7 @@ func parse(args []string) (*options, error) {
 		args = fs.Args()[1:]
 	}
 	if strings.Contains(o.python, "/") {
-		o.python = o.path(o.python) // and not a name to look up
+		o.python = command.Path(o.python) // and not a name to look up
 	}
 	if err := errors.Join(o.readThreads(o.threadsGiven), o.readPeers(o.peersGiven)); err != nil {
 		return nil, err
@@ -140,10 +142,10 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
 	fs.StringVar(&o.precision, "precision", "fp32", "fp16 or bf16: values and weights of f32 are stored in 16 bits (the reference's are not: see --tolerance)")
 	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips/chips.bzl, or a `FILE.json` of facts; several with commas between are variants of one library, the least capable first (default: the widest that this machine has)")
-	fs.StringVar(&o.device, "device", "", "a `FILE.json` of facts, as those of platforms/devices: an OpenCL device of this machine runs blocks beside the chip where that is estimated to pay")
+	fs.StringVar(&o.device, "device", "", "one of platforms/devices, or a `FILE.json` of such facts: an OpenCL device of this machine runs blocks beside the chip where that is estimated to pay")
 	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")
 	fs.StringVar(&o.emulator, "emulator", "", "what runs the program, and its options")
-	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: built by 'go build')")
+	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: what Bazel brings, or 'go build' makes)")
 	fs.StringVar(&o.python, "python", "python3", "a Python that has onnxruntime and numpy")
 	fs.StringVar(&o.reference, "reference", "", "ort, interpreter, or graph, which is the interpreter on what dnnc graph makes of the network: there, quantized nodes compute in integers, as kernels do (default: ort if Python has it)")
 	fs.StringVar(&o.optimizations, "reference-optimizations", "", "none or all: ONNX Runtime's graph optimisations, for its answers; times always have them (default: none for networks with quantized nodes, else all)")
@@ -216,16 +218,8 @@ func (o *options) check(models []string) error {
 	if o.intLimit < 1 {
 		return fmt.Errorf("--int-limit=%d: want a number from 1", o.intLimit)
 	}
-	o.model = o.path(models[0])
+	o.model = command.Path(models[0])
 	return nil
-}
-
-// path is where a user's relative path leads: `bazel run` starts programs elsewhere.
-func (o *options) path(p string) string {
-	if filepath.IsAbs(p) || o.workingFolder == "" {
-		return p
-	}
-	return filepath.Join(o.workingFolder, p)
 }
 
 // list is an option that may be given several times.

@@ -12,6 +12,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/tools/check"
+	"rules_dnn/tools/command"
 	"rules_dnn/tools/fill/fill"
 )
 
@@ -174,7 +175,7 @@ func (m *model) inputsOf(o *options, env map[string]int64) (map[string]*ir.Tenso
 		if low, high, ok := bounds(text); ok {
 			err = spread(inputs[name], low, high)
 		} else {
-			inputs[name], err = check.ReadNpy(o.path(text))
+			inputs[name], err = check.ReadNpy(command.Path(text))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("--input %s: %w", pair, err)

@@ -7,12 +7,13 @@ import (
 
 	"rules_dnn/gen/target/chips"
 	"rules_dnn/tools/check"
+	"rules_dnn/tools/command"
 )
 
 // pack writes a folder in which this command runs on a machine that has no Go: what it reads of the repository, at the same places, the compiler, and
 // opencl.py, with which programs find a GPU's driver. The machine needs a C++ compiler, and Python with onnxruntime for the reference.
 func pack(o *options) error {
-	folder := o.path(o.pack)
+	folder := command.Path(o.pack)
 	if err := check.Copy(folder, chips.File, "platforms/devices/*.json", "tests/models/*.txt", "runtime/*.h", "runtime/*.cc", "runtime/*/*.h", "runtime/*/*.cc"); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/onnx"
+	"rules_dnn/tools/command"
 )
 
 // denseName is our own kernels of dense weights, beside those of a pruned network.
@@ -56,7 +57,7 @@ func (m *model) prune(o *options, work string) error {
 // settings is a file of the settings of pruning, which the user gave as they are or by a file's name.
 func (o *options) settings(folder string) (string, error) {
 	if !strings.HasPrefix(o.pruning, "{") {
-		return o.path(o.pruning), nil
+		return command.Path(o.pruning), nil
 	}
 	path := filepath.Join(folder, "settings.json")
 	return path, os.WriteFile(path, []byte(o.pruning), 0o666)

@@ -9,6 +9,7 @@ import (
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/measure"
+	"rules_dnn/tools/command"
 )
 
 // roundsOfTuning is how often each program is measured where nobody says otherwise.
@@ -34,7 +35,7 @@ func (o *options) tuned(log io.Writer) (*options, error) {
 func tune(o *options, out io.Writer) error {
 	var plan files.Plan
 	plan.Input("the model "+o.model, o.model)
-	plan.Output("--tune="+o.tune, o.path(o.tune))
+	plan.Output("--tune="+o.tune, command.Path(o.tune))
 	if err := plan.Check(); err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func tune(o *options, out io.Writer) error {
 		return err
 	}
 	first := 0
-	if _, err := os.Stat(o.path(o.tune)); err == nil && o.search > 0 && !o.again {
+	if _, err := os.Stat(command.Path(o.tune)); err == nil && o.search > 0 && !o.again {
 		first = 1 // what is known leads on, and of other blocks what is proposed is measured first
 	}
 	for i := first; i <= o.search; i++ {
@@ -87,7 +88,7 @@ func candidates(o *options, m *model, work string, out io.Writer, searched bool)
 		}
 		args := []string{fmt.Sprintf("--candidate=%d", i)}
 		if searched {
-			args = append(args, "--tuning="+o.path(o.tune))
+			args = append(args, "--tuning="+command.Path(o.tune))
 		}
 		p, err := build(o, m, chips, dir, args...)
 		if err != nil {
@@ -109,5 +110,5 @@ func (o *options) measure(programs []measure.Program, out io.Writer) error {
 	for _, run := range o.runs {
 		args = append(args, "--dims="+run)
 	}
-	return measure.Run(programs, measure.Options{Record: o.path(o.tune), Rounds: rounds, Seconds: o.seconds, Threads: o.threads, Again: o.again, Args: args, Regret: o.regret}, out)
+	return measure.Run(programs, measure.Options{Record: command.Path(o.tune), Rounds: rounds, Seconds: o.seconds, Threads: o.threads, Again: o.again, Args: args, Regret: o.regret}, out)
 }

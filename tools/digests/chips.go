@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/files"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
 )
@@ -25,7 +23,7 @@ type chip struct {
 
 // targets are the chips and devices of the repository that --chips wants, in the order of their names.
 func (o *options) targets() ([]*chip, error) {
-	all, err := facts(o.root)
+	all, err := facts()
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +38,7 @@ func (o *options) targets() ([]*chip, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("--chips=%s: platforms/chips and platforms/devices have none that is called so; run this command from the repository's root", o.chips)
+		return nil, fmt.Errorf("--chips=%s: platforms/chips and platforms/devices have none that is called so", o.chips)
 	}
 	if o.beside != "" {
 		if out, err = withDevice(out, all, o.beside); err != nil {
@@ -75,9 +73,9 @@ func withDevice(chips []*chip, all [][]byte, name string) ([]*chip, error) {
 	return nil, fmt.Errorf("--beside=%s: platforms/devices has no device that is called so", name)
 }
 
-// facts are those of the repository's chips and devices.
-func facts(root string) ([][]byte, error) {
-	all, err := chips.Read(root)
+// facts returns those of the repository's chips and devices.
+func facts() ([][]byte, error) {
+	all, err := chips.All()
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +83,12 @@ func facts(root string) ([][]byte, error) {
 	for _, c := range all {
 		out = append(out, c.Facts)
 	}
-	paths, err := filepath.Glob(filepath.Join(root, "platforms/devices/*.json"))
+	devices, err := chips.Devices()
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range paths {
-		text, err := files.Read(path)
+	for _, name := range devices {
+		text, err := chips.DeviceFacts(name)
 		if err != nil {
 			return nil, err
 		}

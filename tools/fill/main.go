@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"rules_dnn/tools/command"
 	"rules_dnn/tools/fill/fill"
 )
 
@@ -24,7 +25,7 @@ func main() {
 	if len(os.Args) == 4 {
 		data = os.Args[3]
 	}
-	if err := fill.File(os.Args[1], os.Args[2], data); err != nil {
+	if err := fill.File(command.Path(os.Args[1]), command.Path(os.Args[2]), command.Path(data)); err != nil {
 		fmt.Fprintf(os.Stderr, "fill: %v\n", err)
 		os.Exit(1)
 	}

@@ -23,6 +23,7 @@ import (
 	"regexp"
 
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 	"rules_dnn/tools/command"
 )
 
@@ -61,7 +62,7 @@ func main() {
 
 func run(args []string) error {
 	fs := command.Options("gpu")
-	device := fs.String("device", "platforms/devices/opencl_nvidia.json", "facts of the device")
+	device := fs.String("device", "opencl_nvidia", "the device: one of platforms/devices, or a `FILE.json` of facts")
 	out := fs.String("out", "", "folder to write")
 	only := fs.String("only", "", "regular expression of names")
 	candidates := fs.Int("candidates", 0, "so many kernels of each operator, not the one that estimates choose")
@@ -76,6 +77,10 @@ func run(args []string) error {
 	if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
 		return err
 	}
+	*out, *networks = command.Path(*out), command.Path(*networks)
+	if chips.IsPath(*device) {
+		*device = command.Path(*device)
+	}
 	switch {
 	case *counted:
 		return writeReads(*networks, *device, *only, os.Stdout)
@@ -86,6 +91,9 @@ func run(args []string) error {
 	if err := o.parse(*without, *of, *half, *pruned); err != nil {
 		return err
 	}
+	if err := command.EnterRepository(); err != nil { // whose compiler is built
+		return err
+	}
 	return writeNetworks(o)
 }
 
@@ -94,7 +102,7 @@ func write(device, out, only string, candidates int) error {
 	if out == "" {
 		return fmt.Errorf("want --out FOLDER")
 	}
-	facts, err := os.ReadFile(device)
+	facts, err := chips.DeviceFacts(device)
 	if err != nil {
 		return err
 	}

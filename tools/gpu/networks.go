@@ -132,7 +132,7 @@ func (b *bundler) begin(o networkOptions) error {
 	if err := os.MkdirAll(b.out, 0o755); err != nil {
 		return err
 	}
-	facts, err := chips.Facts(".", o.chip)
+	facts, err := chips.Facts(o.chip)
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (b *bundler) begin(o networkOptions) error {
 		return err
 	}
 	b.copts = coptsOf(t)
-	device, err := os.ReadFile(o.device)
+	device, err := chips.DeviceFacts(o.device)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // memories are where values lie: as estimates say, in buffers, and in images wherever they can be.
@@ -20,7 +21,7 @@ var memories = []struct{ name, disable string }{{"chosen", ""}, {"buffers alone"
 
 // writeReads prints what the kernels of networks read and store on a device, by the loops of the kernels that its facts choose: nothing runs.
 func writeReads(networks, device, only string, out io.Writer) error {
-	facts, err := os.ReadFile(device)
+	facts, err := chips.DeviceFacts(device)
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,9 @@ type options struct {
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
 	if err == nil {
+		err = command.EnterRepository(&o.html, &o.keep, &o.folder, &o.beside, &o.dnnc)
+	}
+	if err == nil {
 		err = o.run(os.Stdout)
 	}
 	command.Exit("growth", err)

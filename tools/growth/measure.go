@@ -43,7 +43,7 @@ func (o *options) measure(folder string, s shape, n int) (point, error) {
 	if err != nil {
 		return p, err
 	}
-	facts, err := chips.Facts(".", o.chip)
+	facts, err := chips.Facts(o.chip)
 	if err != nil {
 		return p, err
 	}

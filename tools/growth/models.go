@@ -23,7 +23,7 @@ func (o *options) models(out io.Writer, folder string) error {
 	if len(all) == 0 {
 		return fmt.Errorf("--models=%s: there are no networks NAME.onnx in it that --only lets through", o.folder)
 	}
-	facts, err := chips.Facts(".", o.chip)
+	facts, err := chips.Facts(o.chip)
 	if err != nil {
 		return err
 	}

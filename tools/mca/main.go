@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"rules_dnn/gen/target/chips"
+	"rules_dnn/tools/check"
 	"rules_dnn/tools/command"
 )
 
@@ -44,7 +45,6 @@ type options struct {
 	channels         int64
 	atLeast          float64
 	fill             bool
-	workingFolder    string // of the user, where it is not this process's
 }
 
 // list is an option that may be given several times.
@@ -54,7 +54,11 @@ func (l *list) String() string     { return strings.Join(*l, " ") }
 func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
 func main() {
+	missing := command.EnterFiles(check.RuntimeFile)
 	o, err := parse(os.Args[1:])
+	if err == nil {
+		err = missing
+	}
 	if err == nil {
 		err = run(o, os.Stdout)
 	}
@@ -62,7 +66,7 @@ func main() {
 }
 
 func parse(args []string) (*options, error) {
-	o := &options{workingFolder: os.Getenv("BUILD_WORKING_DIRECTORY")}
+	o := &options{}
 	fs := command.Options("mca")
 	fs.Var(&o.dims, "dims", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH for the compiler; may be repeated")
 	cpus := fs.String("cpus", "cortex-a55,cortex-a78,neoverse-n1", "processors, by LLVM's names")
@@ -93,19 +97,11 @@ func parse(args []string) (*options, error) {
 		return nil, fmt.Errorf("--cpus: want one or more of LLVM's names, with commas between")
 	}
 	o.cpus = strings.Split(*cpus, ",")
-	o.model = o.path(models[0])
-	if strings.HasSuffix(o.chip, ".json") {
-		o.chip = o.path(o.chip)
+	o.model = command.Path(models[0])
+	if chips.IsPath(o.chip) {
+		o.chip = command.Path(o.chip)
 	}
 	return o, nil
-}
-
-// path is where a user's relative path leads: `bazel run` starts programs elsewhere.
-func (o *options) path(p string) string {
-	if filepath.IsAbs(p) || o.workingFolder == "" {
-		return p
-	}
-	return filepath.Join(o.workingFolder, p)
 }
 
 func run(o *options, out io.Writer) error {
@@ -115,7 +111,7 @@ func run(o *options, out io.Writer) error {
 	}
 	defer os.RemoveAll(work)
 	if o.keep != "" {
-		work = o.path(o.keep)
+		work = command.Path(o.keep)
 		if err := os.MkdirAll(work, 0o777); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ const triple = "aarch64-linux-gnu"
 
 // program compiles the model as dnnc does.
 func program(o *options) (*plan.Program, *target.Target, error) {
-	chip, err := chips.Target(".", o.chip)
+	chip, err := chips.Target(o.chip)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -50,6 +50,9 @@ func run(args []string) error {
 	case fs.NArg() > 0:
 		return fmt.Errorf("found %q after the options; --help shows what there is", fs.Arg(0))
 	}
+	if err := command.EnterRepository(&o.keep); err != nil {
+		return err
+	}
 	work := o.keep
 	if work == "" {
 		if work, err = os.MkdirTemp("", "shares"); err != nil {
@@ -63,7 +66,7 @@ func run(args []string) error {
 	}
 	var t table
 	for _, name := range strings.Split(o.chips, ",") {
-		facts, err := chips.Facts(".", name)
+		facts, err := chips.Facts(name)
 		if err != nil {
 			return err
 		}

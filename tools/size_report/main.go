@@ -81,10 +81,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 		return nil, fmt.Errorf("--functions=%d --max-code=%d: want numbers of at least 0", o.functions, o.maxCode)
 	}
 	for _, path := range fs.Args() {
-		if folder := os.Getenv("BUILD_WORKING_DIRECTORY"); folder != "" && !filepath.IsAbs(path) {
-			path = filepath.Join(folder, path) // bazel run runs this elsewhere
-		}
-		paths, err := filesOf(path)
+		paths, err := filesOf(command.Path(path))
 		if err != nil {
 			return nil, err
 		}

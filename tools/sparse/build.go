@@ -30,7 +30,7 @@ func newTools(o *options, folder string) (*tools, error) {
 	if err := check.Run("go", "build", "-o", t.dnnc, "./gen/cmd/dnnc"); err != nil {
 		return nil, err
 	}
-	facts, err := chips.Facts(".", o.chip)
+	facts, err := chips.Facts(o.chip)
 	if err != nil {
 		return nil, err
 	}

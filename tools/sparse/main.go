@@ -48,6 +48,9 @@ type options struct {
 
 func main() {
 	o, err := parse(os.Args[1:], os.Stderr)
+	if err == nil {
+		err = command.EnterRepository(&o.keep)
+	}
 	if err == nil && o.sums {
 		err = structure(o.patterns[0], os.Stdout)
 	} else if err == nil && o.tasksOnly {

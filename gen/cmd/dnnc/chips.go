@@ -6,6 +6,7 @@ import (
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 	"rules_dnn/gen/tuning"
 )
 
@@ -14,7 +15,7 @@ func (f *compileFlags) readChips(s *pipeline.State) error {
 	var all []*target.Target
 	var names []string
 	for _, path := range append(list{f.chip}, f.variants...) {
-		facts, err := files.Read(path)
+		facts, err := chips.Facts(path)
 		if err != nil {
 			return err
 		}

@@ -26,7 +26,7 @@ assembly that embeds them, and a manifest that tells of each block what it compu
 Examples:
   C++ for 64-bit ARM, with the weights in the library:
     dnnc compile --graph=net.graph.txt --consts=net.consts --src=net.onnx \
-      --chip=arm64.json --api=net --prefix=net --namespace=net \
+      --chip=arm64 --api=net --prefix=net --namespace=net \
       --out-header=net.h --out-kernels=kernels --out-weights=net.weights \
       --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
   The weights in a file that the program opens, and more files of kernels to compile in parallel:
@@ -38,7 +38,7 @@ Examples:
   The same of a search: of blocks that the record knows, its candidates are what a genetic search finds next, by what was measured:
     ... --candidate=3 --tuning=net.tune.json
   Kernels for more chips than one, of which create() chooses; each folder is compiled with its chip's options:
-    ... --chip=x86_64.json --variant=x86_64_v3.json --out-variant=kernels_v3 --variant=x86_64_v4.json --out-variant=kernels_v4
+    ... --chip=x86_64 --variant=x86_64_v3 --out-variant=kernels_v3 --variant=x86_64_v4 --out-variant=kernels_v4
   What the anchors gain: the same network without them, to measure:
     ... --disable=anchors
   Values and weights stored in 16 bits and computed in f32; the manifest says what stays f32, and why (precision):
@@ -50,15 +50,15 @@ Examples:
   What fusion made, and how long each pass takes:
     ... --dump=fuse --dump-dir=dumps --time
   A library for a DSP, whose kernels are C:
-    ... --chip=hexagon_v68.json --out-kernels-c=kernels_c
+    ... --chip=hexagon_v68 --out-kernels-c=kernels_c
   A model that runs on an OpenCL device, and on the chip what the device does not; sources are to be compiled with runtime/opencl, too:
-    ... --device=platforms/devices/opencl_buffers.json --out-device-source=net.cl
+    ... --device=opencl_buffers --out-device-source=net.cl
   The same by the record of what kernels take on devices of these facts, and on the chip:
-    ... --device=platforms/devices/opencl_buffers.json --out-device-source=net.cl --tuning=net.tune.json
+    ... --device=opencl_buffers --out-device-source=net.cl --tuning=net.tune.json
   A model that runs on a Hexagon DSP, by the skeleton libraries that the next line makes, and on the chip where options say so; sources are to be compiled with runtime/fastrpc, too:
     ... --remote=v68 --remote=v73
   The sources of a skeleton library, to be linked with runtime/fastrpc as a shared library of that DSP:
-    ... --chip=hexagon_v68.json --skeleton
+    ... --chip=hexagon_v68 --skeleton
 `
 
 // compileFlags are the options of `dnnc compile`.
@@ -93,8 +93,8 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.graph, "graph", "", "`FILE`: the graph, from dnnc graph")
 	c.StringVar(&f.consts, "consts", "", "`FILE`: its constants, from dnnc graph")
 	c.StringVar(&f.src, "src", "", "`FILE`: the ONNX model, which holds the other constants")
-	c.StringVar(&f.chip, "chip", "", "`FILE`: facts of the chip (JSON), as 'bazel build @rules_dnn//platforms/chips:arm64' writes arm64.json")
-	c.StringVar(&f.device, "device", "", "`FILE`: facts of a device (JSON) that runs blocks beside the chip, where that is estimated to pay")
+	c.StringVar(&f.chip, "chip", "", "the chip: one of platforms/chips/chips.bzl by its `NAME`, as x86_64_v3, or a FILE.json of facts")
+	c.StringVar(&f.device, "device", "", "a device, one of platforms/devices by its `NAME`, as opencl_buffers, or a FILE.json of facts, that runs blocks beside the chip, where that is estimated to pay")
 	c.StringVar(&f.cl, "out-device-source", "", "`FILE`: the device's kernels, in OpenCL C; sources hold them, too (with --device)")
 	c.StringVar(&f.api, "api", "", "`NAME` of the header, without .h")
 	c.StringVar(&f.prefix, "prefix", "", "`NAME` that C names begin with")
@@ -114,7 +114,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.precision, "precision", asGiven, "`TYPE`: fp32, floats as the model has them; fp16, values and weights of f32 stored in 16 bits, computed and summed in f32; bf16, the same in bf16, of which the chip's instructions multiply pairs and take denormal numbers for zeros")
 	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs, safetensors, with --precision=fp16: values that come near the end of f16's range on them, or leave it, stay f32; the manifest and warnings tell of it")
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
-	c.Var(&f.variants, "variant", "`FILE`: facts of a further chip that the library has kernels for, more capable than those before; may be repeated")
+	c.Var(&f.variants, "variant", "a further chip, by its `NAME` or a FILE.json of facts, that the library has kernels for, more capable than those before; may be repeated")
 	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of these kernels; one for each --variant, in their order")
 	c.Var(&f.remote, "remote", "`VERSION` of Hexagon, as v68, with a skeleton library of the model, which the sources call; may be repeated, the least capable first")
 	c.BoolVar(&f.observe, "observe", false, "the sources tell of what each block computes to a function of the caller's, which PREFIX_observe takes: to find where a network answers wrongly")

@@ -9,6 +9,7 @@ import (
 	"rules_dnn/gen/print/cppapi"
 	"rules_dnn/gen/print/opencl"
 	"rules_dnn/gen/target"
+	"rules_dnn/gen/target/chips"
 )
 
 // readDevice is the device beside the chip; nil where there is none.
@@ -16,7 +17,7 @@ func (f *compileFlags) readDevice() (*target.Target, error) {
 	if f.device == "" {
 		return nil, nil
 	}
-	facts, err := files.Read(f.device)
+	facts, err := chips.DeviceFacts(f.device)
 	if err != nil {
 		return nil, err
 	}

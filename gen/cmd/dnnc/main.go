@@ -28,14 +28,14 @@ const usage = `dnnc compiles a neural network to C++ sources.
 Example:
   dnnc graph --src=net.onnx --dim=N=1..64 --out=net.graph.txt --out-consts=net.consts
   dnnc compile --graph=net.graph.txt --consts=net.consts --src=net.onnx \
-    --chip=arm64.json --api=net --prefix=net --namespace=net \
+    --chip=arm64 --api=net --prefix=net --namespace=net \
     --out-header=net.h --out-kernels=kernels --out-weights=net.weights \
     --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
 
 Outputs appear together once all are written, whatever happens before, also where other dnnc write the same ones. Only a dnnc that is
 killed leaves anything else: files called .dnnc-*.tmp, which may be removed.
 
-'dnnc graph --help', 'dnnc compile --help', 'dnnc prune --help', 'dnnc quantize --help' and 'dnnc tune --help' list all options, with examples;
+'dnnc graph --help', 'dnnc compile --help', 'dnnc prune --help', 'dnnc quantize --help', 'dnnc bench --help' and 'dnnc tune --help' list all options, with examples;
 'dnnc train --help' lists its commands.
 `
 
@@ -81,6 +81,8 @@ func dispatch(args []string, out, log io.Writer) error {
 	case "train":
 		debug.SetMemoryLimit(math.MaxInt64) // what training keeps is as large as it is
 		return training.Run(args[1:], out)
+	case "bench":
+		return benchCommand(args[1:], out, log)
 	case "tune":
 		return tuneCommand(args[1:], out)
 	case "passes":

@@ -35,7 +35,7 @@ func absolute(t *testing.T, path string) string {
 // factsFile is a file of the chip's facts.
 func factsFile(t *testing.T, chip string) string {
 	t.Helper()
-	facts, err := chips.Facts(repository, chip)
+	facts, err := chips.Facts(chip)
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), chip+".json")
 	require.NoError(t, os.WriteFile(file, facts, 0o644))
@@ -233,7 +233,7 @@ func TestHelp(t *testing.T) {
 	}
 	for command, options := range map[string][]string{
 		"graph":   {"--src=FILE", "--dim=SYMBOL=NUMBER", "--external=LOCATION=PATH", "--disable=NAMES", "--fill-random\n", "(required)"},
-		"compile": {"--chip=FILE", "--shards=NUMBER", "(default 4)", "--weights=MODE", "--time\n"},
+		"compile": {"--chip=NAME", "--shards=NUMBER", "(default 4)", "--weights=MODE", "--time\n"},
 	} {
 		out, err := dnnc(command, "--help")
 		require.True(t, errors.Is(err, flag.ErrHelp))

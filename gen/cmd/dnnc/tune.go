@@ -30,7 +30,10 @@ Examples:
   Of a model with backend = "opencl": on an OpenCL device as dnn_model's device has the facts of, which may be chosen by number or name:
     bazel run -c opt //app:model_opencl.tune -- --program-arg=--device=0
   Only the four candidates of each block that estimates prefer, with a symbol's value:
-    bazel run -c opt //app:model.tune -- --candidates=4 --program-arg=--dims=N=8
+    bazel run -c opt //app:model.tune -- --candidates=4 --dims=N=8
+  Of a model with target = "@rules_dnn//platforms:android_arm64", on a device that adb reaches; or by an emulator, to see that all works:
+    bazel run -c opt //app:model_android.tune -- --run_under=adb
+    bazel run -c opt //app:model_arm64.tune -- --run_under='qemu-aarch64 -L /usr/aarch64-linux-gnu'
   Without Bazel: plan.json is {"record": "net.tune.json", "programs": [{"program": "PATH", "manifest": "PATH", "weights": "PATH"}, ...]}
   with a program of runtime/bench around what 'dnnc compile --candidate=1' made, one of --candidate=2, and so on:
     dnnc tune --plan=plan.json
@@ -39,6 +42,8 @@ Examples:
 // tunePlan is what the rules write for NAME.tune.
 type tunePlan struct {
 	Record   string            `json:"record"`
+	Model    string            `json:"model"`    // its label
+	Platform string            `json:"platform"` // likewise
 	Programs []measure.Program `json:"programs"`
 	path     string
 }
@@ -60,7 +65,7 @@ func (p *tunePlan) check(record string) error {
 
 // tuneCommand is `dnnc tune`.
 func tuneCommand(args []string, out io.Writer) error {
-	var plan string
+	var plan, runUnder, dims string
 	var candidates int
 	o := measure.Options{}
 	c := newCommand("dnnc tune", tuneDoc, "plan")
@@ -71,7 +76,9 @@ func tuneCommand(args []string, out io.Writer) error {
 	c.Float64Var(&o.Seconds, "seconds", 0.1, "how long a program measures in a round; many short rounds see less of what else the machine does than few long ones")
 	c.IntVar(&o.Threads, "threads", 1, "`NUMBER` of threads that compute")
 	c.BoolVar(&o.Again, "again", false, "measure what the record has already, too, and drop what else it has of this chip, or device")
-	c.Var((*list)(&o.Args), "program-arg", "`ARGUMENT` for the programs, as in --dims=N=8 or --input=NAME=FILE.npy; may be repeated")
+	c.StringVar(&dims, "dims", "", "`SYMBOL=N,...`: sizes of the model's symbols, as those of NAME_bench")
+	c.Var((*list)(&o.Args), "program-arg", "`ARGUMENT` for the programs, as in --input=NAME=FILE.npy; may be repeated")
+	c.StringVar(&runUnder, "run_under", "", runUnderDoc)
 	if err := c.parse(args, out); err != nil {
 		return err
 	}
@@ -81,6 +88,12 @@ func tuneCommand(args []string, out io.Writer) error {
 	p, err := readTunePlan(plan)
 	if err != nil {
 		return err
+	}
+	if dims != "" {
+		o.Args = append([]string{"--dims=" + dims}, o.Args...)
+	}
+	if o.Runner, err = measure.NewRunner(runUnder); err != nil {
+		return c.hint("%w", err)
 	}
 	p.path = plan
 	if candidates > 0 {
@@ -97,6 +110,13 @@ func tuneCommand(args []string, out io.Writer) error {
 	}
 	if err := p.check(o.Record); err != nil {
 		return err
+	}
+	if p.Model != "" {
+		said, err := o.Runner.Describe("kernels of "+p.Model, p.Platform, p.Programs[0].Program)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, said)
 	}
 	if err := measure.Run(p.Programs, o, out); err != nil {
 		return err

@@ -90,7 +90,7 @@ func compileLibrary(t *testing.T, src string, names, facts []string, more ...str
 func allChips(t *testing.T) map[string]chips.Chip {
 	t.Helper()
 	out := map[string]chips.Chip{}
-	read, err := chips.Read(repository)
+	read, err := chips.All()
 	require.NoError(t, err)
 	for _, c := range read {
 		out[c.Name] = c

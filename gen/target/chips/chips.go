@@ -1,17 +1,17 @@
-// Package chips reads platforms/chips/chips.bzl, in which all that is known of each chip stands once: Bazel makes the compiler's
-// facts files of it, and programs and tests that run without Bazel have them from here. dnnc does not: it reads the file that it is given.
+// Package chips knows the chips and the devices of platforms by their names. chips.bzl there says all that is known of a chip: Bazel
+// makes the compiler's facts files of it, and this package, which programs hold, does the same.
 package chips
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"rules_dnn/gen/files"
 	"rules_dnn/gen/target"
+	"rules_dnn/platforms"
 )
 
 // File is where the chips stand in the repository.
@@ -30,22 +30,21 @@ type Chip struct {
 	Facts []byte
 }
 
-// Read gives the chips of the repository at root, in the file's order.
-func Read(root string) ([]Chip, error) {
-	path := filepath.Join(root, File)
-	text, err := files.Read(path)
+// All returns the chips in the file's order.
+func All() ([]Chip, error) {
+	text, err := platforms.Files.ReadFile(strings.TrimPrefix(File, "platforms/"))
 	if err != nil {
-		return nil, fmt.Errorf("%w (is %s the repository's root?)", err, root)
+		return nil, err
 	}
-	return parse(path, text)
+	return parse(File, text)
 }
 
-// Facts gives the facts file of a chip of the repository at root by its name, or the JSON file that a path names.
-func Facts(root, chip string) ([]byte, error) {
-	if strings.HasSuffix(chip, ".json") {
+// Facts returns the facts of a chip: by its name, or of the JSON file that a path names.
+func Facts(chip string) ([]byte, error) {
+	if IsPath(chip) {
 		return files.Read(chip)
 	}
-	all, err := Read(root)
+	all, err := All()
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +55,12 @@ func Facts(root, chip string) ([]byte, error) {
 		}
 		names = append(names, c.Name)
 	}
-	return nil, fmt.Errorf("there is no chip %q; want a JSON file, or one of %s: %s", chip, File, strings.Join(names, ", "))
+	return readUnknown(chip, "chip", File, names)
 }
 
-// Target gives the facts of a chip, by a name or a path as Facts takes it.
-func Target(root, chip string) (*target.Target, error) {
-	facts, err := Facts(root, chip)
+// Target returns the facts of a chip, by a name or a path as Facts takes it.
+func Target(chip string) (*target.Target, error) {
+	facts, err := Facts(chip)
 	if err != nil {
 		return nil, err
 	}

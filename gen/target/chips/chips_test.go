@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,7 +19,7 @@ import (
 const root = "../../.."
 
 func read(t *testing.T) []Chip {
-	all, err := Read(root)
+	all, err := All()
 	require.NoError(t, err)
 	require.NotEmpty(t, all)
 	return all
@@ -63,22 +64,62 @@ func TestSameAsBazel(t *testing.T) {
 }
 
 func TestFacts(t *testing.T) {
-	chip, err := Target(root, "x86_64_v4")
+	chip, err := Target("x86_64_v4")
 	require.NoError(t, err)
 	assert.Equal(t, []any{"x86_64_v4", int64(1 << 20), "-mavx512f", "-mf16c"}, []any{chip.Name, chip.L2, chip.Copts[0], chip.Copts[len(chip.Copts)-1]})
 
 	file := filepath.Join(t.TempDir(), "mine.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"name": "mine", "cpu": "arm64", "vector_bits": 128, "vector_registers": 32}`), 0o644))
-	chip, err = Target(root, file)
+	chip, err = Target(file)
 	require.NoError(t, err)
 	assert.Equal(t, "mine", chip.Name)
 
-	_, err = Target(root, "z80")
+	_, err = Target("z80")
 	assert.ErrorContains(t, err, `there is no chip "z80"; want a JSON file, or one of platforms/chips/chips.bzl: x86_64, x86_64_v3, `)
-	_, err = Target("nowhere", "x86_64")
-	assert.ErrorIs(t, err, os.ErrNotExist)
-	_, err = Facts(root, "nowhere.json")
-	assert.ErrorIs(t, err, os.ErrNotExist)
+	for _, path := range []string{"nowhere.json", "./x86_64", "sub/x86_64"} {
+		_, err = Facts(path)
+		assert.ErrorIs(t, err, os.ErrNotExist, path)
+	}
+}
+
+// TestFactsFromAnyFolder finds chips and devices by name, and files whose names have no ending, wherever the program runs.
+func TestFactsFromAnyFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	facts, err := Facts("arm64")
+	require.NoError(t, err)
+	assert.Contains(t, string(facts), `"name": "arm64"`)
+	facts, err = DeviceFacts("opencl_pocl")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile("mine", facts, 0o644))
+	for _, read := range []func(string) ([]byte, error){Facts, DeviceFacts} {
+		same, err := read("mine")
+		require.NoError(t, err)
+		assert.Equal(t, facts, same)
+		_, err = read("nobody.json")
+		assert.ErrorIs(t, err, os.ErrNotExist)
+	}
+	_, err = DeviceFacts("opencl_abacus")
+	assert.ErrorContains(t, err, `there is no device "opencl_abacus"; want a JSON file, or one of platforms/devices: opencl_adreno_750, `)
+}
+
+// TestDevices finds every file of platforms/devices in the program.
+func TestDevices(t *testing.T) {
+	names, err := Devices()
+	require.NoError(t, err)
+	paths, err := filepath.Glob(filepath.Join(root, "platforms/devices/*.json"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	var want []string
+	for _, p := range paths {
+		want = append(want, strings.TrimSuffix(filepath.Base(p), ".json"))
+	}
+	assert.Equal(t, want, names)
+	for _, name := range names {
+		facts, err := DeviceFacts(name)
+		require.NoError(t, err)
+		_, err = target.Parse(facts)
+		assert.NoError(t, err, name)
+	}
 }
 
 const entry = `"constraints": {"c": "d"}, "copts": _A + ["-b"], "facts": _F | {"x": 2 * 3, "y": 0.5}`
@@ -97,7 +138,7 @@ func TestData(t *testing.T) {
 
 // TestVariants: the chips of a library are of one kind of processor, and each can do more than those before it.
 func TestVariants(t *testing.T) {
-	all, err := Read(root)
+	all, err := All()
 	require.NoError(t, err)
 	libraries := 0
 	for _, c := range all {
@@ -105,10 +146,10 @@ func TestVariants(t *testing.T) {
 			continue
 		}
 		libraries++
-		last, err := Target(root, c.Name)
+		last, err := Target(c.Name)
 		require.NoError(t, err)
 		for _, name := range c.Variants {
-			next, err := Target(root, name)
+			next, err := Target(name)
 			require.NoError(t, err, c.Name)
 			assert.Equal(t, last.CPU, next.CPU, name)
 			for _, f := range last.CPUFeatures {
@@ -140,7 +181,7 @@ func TestRunsOn(t *testing.T) {
 		"arm64":         arm,
 		"arm64_dotprod": arm,
 	} {
-		c, err := Target(root, level)
+		c, err := Target(level)
 		require.NoError(t, err)
 		var names []string
 		for _, p := range c.Processors() {
@@ -151,7 +192,7 @@ func TestRunsOn(t *testing.T) {
 			v4 = c
 		}
 	}
-	zen, err := Target(root, "x86_64_zen4")
+	zen, err := Target("x86_64_zen4")
 	require.NoError(t, err)
 	i := slices.IndexFunc(v4.Processors(), func(p *target.Target) bool { return p.Name == "x86_64_zen4" })
 	assert.Equal(t, zen.FMAPerCycle, v4.Processors()[i].FMAPerCycle)
@@ -161,7 +202,7 @@ func TestRunsOn(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                              `chips.bzl: want a dict CHIPS`,
-		`CHIPS = [`:                     `chips.bzl:2:1: syntax error`,
+		`CHIPS = [`:                     `chips.bzl:1:10: got end of file, want`,
 		`load("a.bzl", "A")`:            `chips.bzl:1: a statement does not belong here: this file is data`,
 		`A = 1` + "\n" + `A = 2`:        `chips.bzl:2: A is given twice`,
 		`A += [1]`:                      `chips.bzl:1: an assignment does not belong here`,

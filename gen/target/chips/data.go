@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 
-	"github.com/bazelbuild/buildtools/build"
+	"go.starlark.net/syntax"
 )
 
 // dict is a dict of Starlark whose keys are strings, in their order.
@@ -40,82 +38,81 @@ func (d *dict) MarshalJSON() ([]byte, error) { return json.Marshal(d.values) }
 // scope is the names that a file of data has given so far.
 type scope map[string]any
 
-// evaluate gives the values of a file's names. It knows what data needs: strings, numbers, booleans, lists and dicts, names that were given
+// evaluate returns the values of a file's names. It knows what data needs: strings, numbers, booleans, lists and dicts, names that were given
 // before, and + | * between them. Whatever calls, loads or repeats is refused.
 func evaluate(path string, text []byte) (scope, error) {
-	f, err := build.ParseDefault(path, text)
+	f, err := (&syntax.FileOptions{}).Parse(path, text, 0)
 	if err != nil {
 		return nil, err
 	}
 	names := scope{}
-	for i, statement := range f.Stmt {
+	for i, statement := range f.Stmts {
 		switch s := statement.(type) {
-		case *build.CommentBlock:
-		case *build.StringExpr:
-			if i > 0 {
-				return nil, refused(path, s, "a string")
+		case *syntax.ExprStmt:
+			if i > 0 || !isString(s.X) {
+				return nil, refused(s, "a statement that assigns nothing")
 			}
-		case *build.AssignExpr:
-			name, ok := s.LHS.(*build.Ident)
-			if !ok || s.Op != "=" {
-				return nil, refused(path, s, "an assignment")
+		case *syntax.AssignStmt:
+			name, ok := s.LHS.(*syntax.Ident)
+			if !ok || s.Op != syntax.EQ {
+				return nil, refused(s, "an assignment")
 			}
 			if _, ok := names[name.Name]; ok {
-				return nil, at(path, s, fmt.Errorf("%s is given twice", name.Name))
+				return nil, at(s, fmt.Errorf("%s is given twice", name.Name))
 			}
-			value, err := names.value(path, s.RHS)
+			value, err := names.value(s.RHS)
 			if err != nil {
 				return nil, err
 			}
 			names[name.Name] = value
 		default:
-			return nil, refused(path, s, "a statement")
+			return nil, refused(s, "a statement")
 		}
 	}
 	return names, nil
 }
 
-func at(path string, e build.Expr, err error) error {
-	start, _ := e.Span()
-	return fmt.Errorf("%s:%d: %w", path, start.Line, err)
+func isString(e syntax.Expr) bool {
+	literal, ok := e.(*syntax.Literal)
+	return ok && literal.Token == syntax.STRING
 }
 
-func refused(path string, e build.Expr, what string) error {
-	return at(path, e, fmt.Errorf("%s does not belong here: this file is data, NAME = VALUE of literals, names, +, | and *", what))
+func at(n syntax.Node, err error) error {
+	start, _ := n.Span()
+	return fmt.Errorf("%s:%d: %w", start.Filename(), start.Line, err)
 }
 
-func (s scope) value(path string, expr build.Expr) (any, error) {
+func refused(n syntax.Node, what string) error {
+	return at(n, fmt.Errorf("%s does not belong here: this file is data, NAME = VALUE of literals, names, +, | and *", what))
+}
+
+func (s scope) value(expr syntax.Expr) (any, error) {
 	switch e := expr.(type) {
-	case *build.StringExpr:
-		return e.Value, nil
-	case *build.LiteralExpr:
-		return number(path, e)
-	case *build.Ident:
-		return s.name(path, e)
-	case *build.ParenExpr:
-		return s.value(path, e.X)
-	case *build.ListExpr:
-		return s.list(path, e)
-	case *build.DictExpr:
-		return s.dict(path, e)
-	case *build.BinaryExpr:
-		return s.binary(path, e)
+	case *syntax.Literal:
+		return literal(e)
+	case *syntax.Ident:
+		return s.name(e)
+	case *syntax.ParenExpr:
+		return s.value(e.X)
+	case *syntax.ListExpr:
+		return s.list(e)
+	case *syntax.DictExpr:
+		return s.dict(e)
+	case *syntax.BinaryExpr:
+		return s.binary(e)
 	}
-	return nil, refused(path, expr, "an expression of this kind")
+	return nil, refused(expr, "an expression of this kind")
 }
 
-func number(path string, e *build.LiteralExpr) (any, error) {
-	if n, err := strconv.ParseInt(e.Token, 0, 64); err == nil {
-		return n, nil
+func literal(e *syntax.Literal) (any, error) {
+	switch v := e.Value.(type) {
+	case string, int64, float64:
+		return v, nil
 	}
-	x, err := strconv.ParseFloat(e.Token, 64)
-	if err != nil || !strings.ContainsAny(e.Token, ".eE") {
-		return nil, at(path, e, fmt.Errorf("%s is no number that this file may hold", e.Token))
-	}
-	return x, nil
+	return nil, at(e, fmt.Errorf("%s is no number that this file may hold", e.Raw))
 }
 
-func (s scope) name(path string, e *build.Ident) (any, error) {
+func (s scope) name(e *syntax.Ident) (any, error) {
 	switch e.Name {
 	case "True", "False":
 		return e.Name == "True", nil
@@ -123,35 +120,36 @@ func (s scope) name(path string, e *build.Ident) (any, error) {
 	if v, ok := s[e.Name]; ok {
 		return v, nil
 	}
-	return nil, at(path, e, fmt.Errorf("%s is not given before", e.Name))
+	return nil, at(e, fmt.Errorf("%s is not given before", e.Name))
 }
 
-func (s scope) list(path string, e *build.ListExpr) (any, error) {
+func (s scope) list(e *syntax.ListExpr) (any, error) {
 	out := make([]any, len(e.List))
 	for i, x := range e.List {
 		var err error
-		if out[i], err = s.value(path, x); err != nil {
+		if out[i], err = s.value(x); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (s scope) dict(path string, e *build.DictExpr) (any, error) {
+func (s scope) dict(e *syntax.DictExpr) (any, error) {
 	out := &dict{values: map[string]any{}}
-	for _, pair := range e.List {
-		key, err := s.value(path, pair.Key)
+	for _, x := range e.List {
+		pair := x.(*syntax.DictEntry)
+		key, err := s.value(pair.Key)
 		if err != nil {
 			return nil, err
 		}
 		name, ok := key.(string)
 		if !ok {
-			return nil, at(path, pair, fmt.Errorf("a key is no string"))
+			return nil, at(pair, fmt.Errorf("a key is no string"))
 		}
 		if _, ok := out.values[name]; ok {
-			return nil, at(path, pair, fmt.Errorf("the key %q is there twice", name))
+			return nil, at(pair, fmt.Errorf("the key %q is there twice", name))
 		}
-		value, err := s.value(path, pair.Value)
+		value, err := s.value(pair.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -160,28 +158,28 @@ func (s scope) dict(path string, e *build.DictExpr) (any, error) {
 	return out, nil
 }
 
-func (s scope) binary(path string, e *build.BinaryExpr) (any, error) {
-	x, err := s.value(path, e.X)
+func (s scope) binary(e *syntax.BinaryExpr) (any, error) {
+	x, err := s.value(e.X)
 	if err != nil {
 		return nil, err
 	}
-	y, err := s.value(path, e.Y)
+	y, err := s.value(e.Y)
 	if err != nil {
 		return nil, err
 	}
 	switch x := x.(type) {
 	case *dict:
-		if y, ok := y.(*dict); ok && e.Op == "|" {
+		if y, ok := y.(*dict); ok && e.Op == syntax.PIPE {
 			return x.union(y), nil
 		}
 	case []any:
-		if y, ok := y.([]any); ok && e.Op == "+" {
+		if y, ok := y.([]any); ok && e.Op == syntax.PLUS {
 			return slices.Concat(x, y), nil
 		}
 	case int64:
-		if y, ok := y.(int64); ok && e.Op == "*" {
+		if y, ok := y.(int64); ok && e.Op == syntax.STAR {
 			return x * y, nil
 		}
 	}
-	return nil, refused(path, e, "this "+e.Op)
+	return nil, refused(e, "this "+e.Op.String())
 }
