@@ -7,10 +7,13 @@
 // for how many elements T has. An exact name (dnn_pow_float) comes before one of many types.
 
 // Indices. dnn_index is an integer of 32 bits, or of 64 where a program needs them.
+// Minima are the language's own: where a comparison subtracts a work-item's number from a symbol, as
+// that of a ternary expression does, Intel's driver for processors (2026.2) inverts the guards of all
+// kernels that stand after this one in the program.
 
-static dnn_index dnn_min(dnn_index a, dnn_index b) { return a < b ? a : b; }
+static dnn_index dnn_min(dnn_index a, dnn_index b) { return min(a, b); }
 
-static dnn_index dnn_max(dnn_index a, dnn_index b) { return a > b ? a : b; }
+static dnn_index dnn_max(dnn_index a, dnn_index b) { return max(a, b); }
 
 static dnn_index dnn_bounded(long v, long lo, long hi, int* bad) {
   *bad |= v < lo || v > hi;

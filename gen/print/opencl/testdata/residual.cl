@@ -4,7 +4,7 @@
 typedef int dnn_index;
 #define INT64_C(x) x##L
 
-static dnn_index dnn_min(dnn_index a, dnn_index b) { return a < b ? a : b; }
+static dnn_index dnn_min(dnn_index a, dnn_index b) { return min(a, b); }
 
 static float dnn_lane(float4 v, dnn_index i) { return i < 2 ? (i < 1 ? v.s0 : v.s1) : (i < 3 ? v.s2 : v.s3); }
 
