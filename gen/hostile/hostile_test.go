@@ -45,8 +45,11 @@ func (a *attempt) fail(format string, args ...any) {
 // label names the case in messages.
 func (a *attempt) label() string { return a.Class + "/" + a.Name }
 
-// chosen are the cases that the flags ask for.
-func chosen(t *testing.T) []*attempt {
+// parts is the number of tests that share the cases, so that Bazel may run them as shards.
+const parts = 4
+
+// chosen returns the cases of one part that the flags ask for: every parts-th, beginning with case number part.
+func chosen(t *testing.T, part int) []*attempt {
 	all, err := Cases(*seed)
 	require.NoError(t, err)
 	byClass := map[string][]*Case{}
@@ -58,6 +61,7 @@ func chosen(t *testing.T) []*attempt {
 			byClass[c.Class] = append(byClass[c.Class], c)
 		}
 	}
+	require.NotEmpty(t, byClass, "no case is chosen")
 	var out []*attempt
 	root := t.TempDir()
 	for _, class := range Classes() {
@@ -66,13 +70,12 @@ func chosen(t *testing.T) []*attempt {
 		if *most > 0 {
 			n = min(n, *most)
 		}
-		for i := range n {
+		for i := part; i < n; i += parts {
 			a := &attempt{Case: list[i*len(list)/n], number: len(out)}
 			a.dir = filepath.Join(root, fmt.Sprint("c", a.number))
 			out = append(out, a)
 		}
 	}
-	require.NotEmpty(t, out, "no case is chosen")
 	return out
 }
 
@@ -96,13 +99,22 @@ func each(list []*attempt, f func(*attempt)) {
 	wait.Wait()
 }
 
-// leastCases guards against cases that vanish.
-const leastCases = 1500
+// minCases guards against cases that vanish.
+const minCases = 1500
 
-// TestHostile compiles every case with dnnc, in a process of its own with bounded time and memory; what compiles runs in
-// the interpreters of stages and of loops, and as C++ with the sanitizer for undefined behaviour. It prints a table.
-func TestHostile(t *testing.T) {
-	list := chosen(t)
+// tried holds the cases of the parts that have run.
+var tried []*attempt
+
+func TestHostile0(t *testing.T) { testPart(t, 0) }
+func TestHostile1(t *testing.T) { testPart(t, 1) }
+func TestHostile2(t *testing.T) { testPart(t, 2) }
+func TestHostile3(t *testing.T) { testPart(t, 3) }
+
+// testPart compiles every case of a part with dnnc, in a process of its own with bounded time and
+// memory. What compiles runs in the interpreters of stages and of loops, and as C++ with the
+// sanitizer for undefined behaviour. It prints a table of all parts that have run.
+func testPart(t *testing.T, part int) {
+	list := chosen(t, part)
 	d := newDnnc(t)
 	each(list, d.compile)
 	var compiled []*attempt
@@ -113,7 +125,8 @@ func TestHostile(t *testing.T) {
 	}
 	each(compiled, interpret)
 	newBuild(t).run(t, compiled)
-	t.Logf("seed %d\n%s", *seed, table(list))
+	tried = append(tried, list...)
+	t.Logf("seed %d\n%s", *seed, table(tried))
 	for _, a := range list {
 		for _, w := range a.wrong {
 			t.Errorf("%s: %s", a.label(), w)
@@ -123,7 +136,7 @@ func TestHostile(t *testing.T) {
 		}
 	}
 	if *only == "" && *most == 0 {
-		assert.GreaterOrEqual(t, len(list), leastCases)
+		assert.GreaterOrEqual(t, len(list), minCases/parts)
 	}
 }
 
