@@ -134,7 +134,7 @@ func overflowChip(t *testing.T, name string) *target.Target {
 	if strings.HasPrefix(name, "opencl") {
 		name = filepath.Join(root(), "platforms/devices", name+".json")
 	}
-	c, err := chips.Target(root(), name)
+	c, err := chips.Target(name)
 	require.NoError(t, err)
 	return c
 }

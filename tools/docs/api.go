@@ -21,7 +21,7 @@ func (r *repository) header(options ...string) (string, error) {
 	}
 	defer os.RemoveAll(dir)
 	in := func(name string) string { return filepath.Join(dir, name) }
-	facts, err := chips.Facts(r.root, "x86_64_v3")
+	facts, err := chips.Facts("x86_64_v3")
 	if err != nil {
 		return "", err
 	}

@@ -123,7 +123,7 @@ func chipsPages(r *repository) (map[string]string, error) {
 	if err := checkFields(fields); err != nil {
 		return nil, err
 	}
-	all, err := chips.Read(r.root)
+	all, err := chips.All()
 	if err != nil {
 		return nil, err
 	}
