@@ -121,5 +121,5 @@ func TestExternalLocations(t *testing.T) {
 	_, err = ExternalLocations(bytesFile(marshal(t, withInit(external("location", "../b.bin")))))
 	require.ErrorContains(t, err, "leaves the model's folder")
 	_, err = ExternalLocations(&ir.File{})
-	require.ErrorContains(t, err, "is it an ONNX model?")
+	require.ErrorContains(t, err, "the file is empty, and no ONNX model")
 }

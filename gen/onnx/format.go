@@ -132,8 +132,10 @@ func isGraphDef(head []byte, _ int64) bool {
 // formatOf returns the format of a file that is no ONNX model, or nil.
 func formatOf(f *ir.File) *format {
 	head := make([]byte, min(f.Size, formatWindow))
-	if n, err := f.R.ReadAt(head, 0); n < len(head) && err != nil {
-		return nil
+	if len(head) > 0 {
+		if n, err := f.R.ReadAt(head, 0); n < len(head) && err != nil {
+			return nil
+		}
 	}
 	for i := range formats {
 		if formats[i].is(head, f.Size) {

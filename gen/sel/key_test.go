@@ -81,6 +81,7 @@ func TestKeyIsComplete(t *testing.T) {
 		"Control":  nil, // such a block has no kernel
 		"Origins":  nil, // comments have them
 		"Ops":      nil, // messages have them
+		"Models":   nil, // messages have them
 	}
 	complete(t, block.Block{}, blockChanges, func() *block.Block { return chain(t) }, func(b *block.Block) *block.Block { return b })
 	complete(t, ir.Value{}, map[string]func(*ir.Value){
@@ -90,6 +91,7 @@ func TestKeyIsComplete(t *testing.T) {
 		"Name":     nil, // messages have it
 		"HasShape": nil, // blocks' values have one
 		"Elems":    nil, // shapes were made of them
+		"Declared": nil, // warnings have it
 		"Def":      nil, // blocks were made of nodes
 	}, func() *block.Block { return chain(t) }, func(b *block.Block) *ir.Value { return b.Operands[1] })
 	complete(t, block.Call{}, map[string]func(*block.Call){

@@ -111,8 +111,10 @@ func (f *graphFlags) read() (*ir.Graph, error) {
 		return nil, err
 	}
 	opt := onnx.Options{Dims: map[string]onnx.Dim{}, Fill: f.fill, KeepInputs: f.keep, Supported: ops.Supported, Operators: ops.Names()}
-	if opt.Seed, err = onnx.ParseSeed(f.passes.seed); err != nil {
-		return nil, err
+	if f.passes.seed != "" { // commands without options of passes leave it empty
+		if opt.Seed, err = onnx.ParseSeed(f.passes.seed); err != nil {
+			return nil, err
+		}
 	}
 	for _, d := range f.dims {
 		name, dim, err := onnx.ParseDim(d)

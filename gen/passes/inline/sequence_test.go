@@ -36,7 +36,7 @@ func sequenceResult(t *testing.T, nodes string, cond byte) (*ir.Tensor, error) {
 	if err := simplify.Run(g); err != nil {
 		return nil, err
 	}
-	require.NotContains(t, print(t, g), "Sequence")
+	require.NotRegexp(t, `= \w*Sequence\w*\.\d`, print(t, g))
 	one := edit.FloatTensor(ir.F32, []float64{0, 0}, 1, 2)
 	y, err := interp.Graph(g, map[string]*ir.Tensor{
 		"x": edit.FloatTensor(ir.F32, []float64{1, 2, 3, 4, 5, 6}, 3, 2), "n": one, "p": edit.IntTensor(ir.I64, []int64{0}), "c": edit.IntTensor(ir.Bool, []int64{int64(cond)}),
@@ -129,7 +129,7 @@ func TestSequenceErrors(t *testing.T) {
 		{"%s ?[*] = SequenceEmpty.11()\n%y ?[*] = ConcatFromSequence.11(%s) {axis = 0} \"cat\"", `node ConcatFromSequence "cat": the sequence is empty`},
 		{"%s ?[*] = SequenceEmpty.11()\n%y ?[*] = SequenceErase.11(%s) \"e\"", `node SequenceErase "e": the sequence is empty`},
 		{"%s ?[*] = SplitToSequence.11(%x, @zero) \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `node SplitToSequence "s": operand 1 (split) is 0; want at least 1`},
-		{"%s ?[*] = SplitToSequence.11(%x, @wrong) \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `node Split "s": `},
+		{"%s ?[*] = SplitToSequence.11(%x, @wrong) \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `node SplitToSequence "s": the sizes of a split add up to the dimension`},
 		{"%s ?[*] = SplitToSequence.11(%x) {axis = 2} \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `node SplitToSequence "s": attribute axis is 2; the rank is 2`},
 		{"%s ?[*] = SplitToSequence.11(%x) {axes = 2} \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `attribute "axes" is unknown to the operator`},
 		{replaced(loopOfSequence, "TRIPS", "%p"), `node Loop "loop": the length of a sequence that its graphs use, or how often they run, is not known`},

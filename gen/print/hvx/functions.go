@@ -16,6 +16,8 @@ var (
 	clSuffix  = regexp.MustCompile(`\b(0x[0-9a-fA-F]+|[0-9]+)UL\b`)
 	clBuiltin = regexp.MustCompile(`\b(copysign|fabs|isinf)\(`)
 	clDouble  = regexp.MustCompile(`\b(fmod|rint|pow|exp|expm1|log|log1p|erf|floor|ceil|trunc|a?(?:sin|cos|tan)h?)\(`)
+	clMin     = regexp.MustCompile(`\bmin\((\w+), (\w+)\)`)
+	clMax     = regexp.MustCompile(`\bmax\((\w+), (\w+)\)`)
 	clOwn     = regexp.MustCompile(`\b(sqrt|clz|ldexp|mul_hi|convert_float_rtz)\(`)
 )
 
@@ -31,6 +33,8 @@ func inC(text string) string {
 	text = clAs.ReplaceAllString(text, "dnn_as($1, ")
 	text = clSuffix.ReplaceAllString(text, "${1}ULL")
 	text = clBuiltin.ReplaceAllString(text, "__builtin_$1(")
+	text = clMin.ReplaceAllString(text, "($1 < $2 ? $1 : $2)")
+	text = clMax.ReplaceAllString(text, "($1 > $2 ? $1 : $2)")
 	text = clDouble.ReplaceAllString(text, "dnn_f64_$1(")
 	text = clOwn.ReplaceAllString(text, "dnn_c_$1(")
 	return clWord.ReplaceAllStringFunc(text, func(w string) string { return words[w] })
