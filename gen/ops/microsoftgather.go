@@ -20,32 +20,47 @@ func gatherBlocksRow() *Row {
 	}
 }
 
-// gatherBlocks unpacks what it gathered, so that the table stays packed. Places outside of the table are zeros.
-func gatherBlocks(b *composer) ([]*ir.Value, error) {
-	bits, size := b.Node.Int("bits", 4), b.Node.Int("block_size", 128)
-	data, err := b.Shape(0)
-	if err != nil {
-		return nil, err
+// blockTable is what the attributes of GatherBlockQuantized say of its table.
+type blockTable struct {
+	data, indices ir.Shape
+	bits, size    int64 // of a number in bits, of a block in numbers
+	last          int   // the axis whose numbers are quantized in blocks
+}
+
+// blockTable returns the table that operand 0 and the attributes describe, if they are supported.
+func (b *composer) blockTable() (t blockTable, err error) {
+	t.bits, t.size = b.Node.Int("bits", 4), b.Node.Int("block_size", 128)
+	if t.data, err = b.Shape(0); err != nil {
+		return t, err
 	}
-	indices, err := b.Shape(1)
-	if err != nil {
-		return nil, err
+	if t.indices, err = b.Shape(1); err != nil {
+		return t, err
 	}
-	quantized, err := b.axisAttr("quantize_axis", 1, len(data))
+	quantized, err := b.axisAttr("quantize_axis", 1, len(t.data))
 	if err != nil {
-		return nil, err
+		return t, err
 	}
-	last := len(data) - 1
+	t.last = len(t.data) - 1
 	switch axis := b.Node.Int("gather_axis", 0); {
-	case bits != 4 && bits != 8:
-		return nil, fmt.Errorf("attribute bits is %d; supported are 4 and 8", bits)
-	case size < 16 || size > sym.MaxDim || size&(size-1) != 0:
-		return nil, fmt.Errorf("attribute block_size is %d; want a power of two from 16 to %d", size, int64(sym.MaxDim))
-	case axis != 0 && axis != -int64(len(data)):
-		return nil, fmt.Errorf("attribute gather_axis is %d; supported is 0 for a table of type u8", axis)
-	case last < 1 || quantized != last:
-		return nil, fmt.Errorf("attribute quantize_axis is %d with operand 0 of rank %d; supported is the last axis of a table of rank 2 or more", quantized, len(data))
+	case t.bits != 4 && t.bits != 8:
+		return t, fmt.Errorf("attribute bits is %d; supported are 4 and 8", t.bits)
+	case t.size < 16 || t.size > sym.MaxDim || t.size&(t.size-1) != 0:
+		return t, fmt.Errorf("attribute block_size is %d; want a power of two from 16 to %d", t.size, int64(sym.MaxDim))
+	case axis != 0 && axis != -int64(len(t.data)):
+		return t, fmt.Errorf("attribute gather_axis is %d; supported is 0 for a table of type u8", axis)
+	case t.last < 1 || quantized != t.last:
+		return t, fmt.Errorf("attribute quantize_axis is %d with operand 0 of rank %d; supported is the last axis of a table of rank 2 or more", quantized, len(t.data))
 	}
+	return t, nil
+}
+
+// gatherBlocks unpacks what it gathered, so that the table stays packed. Places outside the table are zeros.
+func gatherBlocks(b *composer) ([]*ir.Value, error) {
+	t, err := b.blockTable()
+	if err != nil {
+		return nil, err
+	}
+	data, indices, bits, size, last := t.data, t.indices, t.bits, t.size, t.last
 	width := data[last]
 	if bits == 4 {
 		width = sym.Scale(width, 2)
