@@ -29,7 +29,7 @@ func Steps(start, limit, delta *ir.Tensor) (int64, error) {
 func floatSteps(start, limit, delta float64) (int64, error) {
 	room, step := limit-start, delta
 	if math.IsInf(room, 0) && !math.IsInf(start, 0) && !math.IsInf(limit, 0) { // their halves are near enough to subtract
-		room, step = limit/2-start/2, delta/2
+		room, step = float64(limit/2)-float64(start/2), delta/2
 	}
 	n := math.Ceil(room / step)
 	if delta == 0 || math.IsNaN(n) || n > sym.MaxDim {
