@@ -47,12 +47,30 @@ func scattered(l *loaded, to []te.Axis, t ir.DType) (*te.Stage, error) {
 		u.Value = te.Select{Cond: l.load.Guard, Then: u.Value, Else: te.Number(t, 0)}
 	}
 	u.Value = bound(l.binds, u.Value)
+	if n := variables(u); n > te.MaxVariables {
+		return nil, fmt.Errorf("its adjoint has %d loops and bound variables; at most %d are supported", n, te.MaxVariables)
+	}
 	// The axes of the result and those of the update have names of their own.
 	own := make([]te.Axis, len(to))
 	for i, a := range to {
 		own[i] = te.Axis{Var: fmt.Sprint("to", i), Extent: a.Extent}
 	}
 	return &te.Stage{Name: "scattered gradient", Axes: own, Results: []te.Expr{te.Number(t, 0)}, Update: u}, nil
+}
+
+// variables returns the number of loops and bound variables of an update.
+func variables(u *te.Update) int {
+	n := len(u.Axes) + len(u.Binds)
+	count := func(e te.Expr) {
+		if _, ok := e.(te.Let); ok {
+			n++
+		}
+	}
+	for _, x := range u.Binds {
+		te.Walk(x.Value, count)
+	}
+	te.Walk(u.Value, count)
+	return n
 }
 
 // facts are the ranges of loops.

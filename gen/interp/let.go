@@ -25,7 +25,7 @@ func (p *program) let(x te.Let) (node, error) {
 	if x.Value == nil || x.Body == nil || !x.Value.DType().IsInteger() {
 		return nil, fmt.Errorf("variable %s is not bound to an integer", x.Var)
 	}
-	if len(p.v) >= 64 {
+	if len(p.v) >= te.MaxVariables {
 		return nil, fmt.Errorf("more than %d loops and bound variables", len(p.v))
 	}
 	if _, ok := p.names[x.Var]; ok {

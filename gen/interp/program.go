@@ -63,7 +63,7 @@ func (r *run) newProgram(s *te.Stage, shape, reduce []int64) (*program, error) {
 		}
 		p.bind(a.Var, i, 0, p.extent[i]-1)
 	}
-	p.v = make([]int64, p.loops, 64)
+	p.v = make([]int64, p.loops, te.MaxVariables)
 	return p, nil
 }
 

@@ -78,10 +78,11 @@ func (im *importer) external(p *onnxpb.TensorProto, typ ir.DType, n int64) (*ir.
 		return nil, errMissing
 	}
 	if offset > f.Size || size > f.Size-offset {
+		beyond := fmt.Errorf("external data at %s, %d bytes from byte %d on, ends beyond the file (%d bytes)", show(loc), size, offset, f.Size)
 		if x := formatOf(f); x != nil {
-			return nil, fmt.Errorf("external data at %s: the file is %s, and has no elements: %s", show(loc), x.name, x.cure)
+			return nil, fmt.Errorf("%w: it is %s, and has no elements: %s", beyond, x.name, x.cure)
 		}
-		return nil, fmt.Errorf("external data at %s, %d bytes from byte %d on, ends beyond the file (%d bytes)", show(loc), size, offset, f.Size)
+		return nil, beyond
 	}
 	return &ir.Source{File: f, Offset: offset, Length: size}, nil
 }

@@ -68,7 +68,9 @@ func (r *regions) poolInside() *te.Stage {
 	var sides [2][]te.Expr
 	for k := range sides {
 		number := count(r.t, sym.Add(gv(3+2*k), rv(k)))
-		at := div(mul(add(number, num(number, 0.5)), load(k, binLength)), load(k, binPoints))
+		// A bin without points has no number here; its gradient needs a divisor all the same.
+		points, one := load(k, binPoints), num(number, 1)
+		at := div(mul(add(number, num(number, 0.5)), load(k, binLength)), sel(test("lt", points, one), one, points))
 		sides[k] = r.neighbours(k, add(load(k, binStart), at))
 	}
 	inside := make([]te.Within, 2)

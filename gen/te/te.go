@@ -85,6 +85,9 @@ type Call struct {
 	Args []Expr
 }
 
+// MaxVariables is how many loops and bound variables the interpreter holds for one stage.
+const MaxVariables = 64
+
 // Let binds an integer value to a variable that indices within Body may use:
 // an index that is itself loaded (Gather).
 type Let struct {

@@ -48,7 +48,7 @@ func TestBench(t *testing.T) {
 
 // TestChipsByName compiles by names of chips and of a device, from any folder, as by their files.
 func TestChipsByName(t *testing.T) {
-	model := absolute(t, repository+"/e2e/bzlmod/relu.onnx")
+	model := absolute(t, resnet)
 	compiled := func(chip, variant string) map[string]string {
 		t.Chdir(t.TempDir())
 		mustRun(t, graphArgs(model)...)

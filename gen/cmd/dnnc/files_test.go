@@ -25,8 +25,12 @@ func TestInputKinds(t *testing.T) {
 	require.NoError(t, os.Mkdir("folder", 0o755))
 	before := listing(t)
 	for path, kind := range map[string]string{"pipe": "a pipe", "/dev/zero": "a device", "folder": "a folder"} {
+		facts := path // a text without a folder would be the name of a chip
+		if !filepath.IsAbs(facts) {
+			facts = "./" + facts
+		}
 		for _, args := range [][]string{
-			graphArgs(path), graphArgs("model.onnx", "--external=w="+path), compileArgs(path, chip), compileArgs("model.onnx", path),
+			graphArgs(path), graphArgs("model.onnx", "--external=w="+path), compileArgs(path, chip), compileArgs("model.onnx", facts),
 			compileArgs("model.onnx", chip, "--graph="+path), compileArgs("model.onnx", chip, "--consts="+path),
 			compileArgs("model.onnx", chip, "--tuning="+path), compileArgs("model.onnx", chip, "--external=w="+path), {"tune", "--plan=" + path},
 		} {

@@ -47,7 +47,7 @@ func TestWarnings(t *testing.T) {
 	}
 	mustRun(t, compileArgs(src, chip, "--warnings=error", "--accept=baseline")...)
 
-	for option, want := range map[string]string{"--warnings=all": "--warnings=all: want one of print, error, none", "--accept=x": "--accept=x: want one of baseline, pruning, range, untiled"} {
+	for option, want := range map[string]string{"--warnings=all": "--warnings=all: want one of print, error, none", "--accept=x": "--accept=x: want one of baseline, declared, default, pruning, range, untiled"} {
 		_, err := dnnc(compileArgs(src, chip, option)...)
 		assert.ErrorContains(t, err, want)
 	}
