@@ -108,8 +108,8 @@ func (m *maker) fields() {
 		"a segment": of(float, func(w *onnxpb.TensorProto) {
 			w.FloatData, w.Segment = []float32{1, 2}, &onnxpb.TensorProto_Segment{Begin: ptr(int64(0)), End: ptr(int64(1))}
 		}),
-		"4 bits":       of(onnxpb.TensorProto_INT4, func(w *onnxpb.TensorProto) { w.RawData = []byte{0x12} }),
-		"8-bit floats": of(onnxpb.TensorProto_FLOAT8E4M3FN, func(w *onnxpb.TensorProto) { w.RawData = []byte{1, 2} }),
+		"4 bits, a byte too many": of(onnxpb.TensorProto_INT4, func(w *onnxpb.TensorProto) { w.RawData = []byte{0x12, 0x34} }),
+		"8-bit floats":            of(onnxpb.TensorProto_FLOAT8E4M3FN, func(w *onnxpb.TensorProto) { w.RawData = []byte{1, 2} }),
 		"a location that is none": of(float, func(w *onnxpb.TensorProto) {
 			w.DataLocation, w.RawData = onnxpb.TensorProto_DataLocation(7).Enum(), nil
 		}),

@@ -71,7 +71,7 @@ func chosen(t *testing.T, part int) []*attempt {
 			n = min(n, *most)
 		}
 		for i := part; i < n; i += parts {
-			a := &attempt{Case: list[i*len(list)/n], number: len(out)}
+			a := &attempt{Case: list[i*len(list)/n], number: len(tried) + len(out)}
 			a.dir = filepath.Join(root, fmt.Sprint("c", a.number))
 			out = append(out, a)
 		}

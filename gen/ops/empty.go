@@ -3,6 +3,7 @@ package ops
 import (
 	"slices"
 
+	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
 )
 
@@ -15,6 +16,7 @@ func (m *Meaning) dropEmpty() {
 			continue
 		}
 		left := *s
+		left.Results, left.Values = dropNever(s.Results), dropNever(s.Values)
 		if empty(s.Reduce) {
 			left.Values = zeros(s.Values)
 		}
@@ -23,6 +25,34 @@ func (m *Meaning) dropEmpty() {
 		}
 		m.Stages[i] = &left
 	}
+}
+
+// dropNever returns expressions without branches whose guard is an empty range of indices, as of an
+// axis without elements: C++ compilers warn of a comparison that never holds.
+func dropNever(es []te.Expr) []te.Expr {
+	out := slices.Clone(es)
+	for i, e := range es {
+		found := false
+		te.Walk(e, func(e te.Expr) { found = found || never(e) })
+		if found {
+			out[i] = te.Map(e, func(e te.Expr) te.Expr {
+				if never(e) {
+					return e.(te.Select).Else
+				}
+				return e
+			})
+		}
+	}
+	return out
+}
+
+// never reports whether an expression is a choice whose guard holds nowhere.
+func never(e te.Expr) bool {
+	s, ok := e.(te.Select)
+	return ok && slices.ContainsFunc(s.Cond, func(w te.Within) bool {
+		room, known := sym.Sub(w.Hi, w.Lo).Const()
+		return known && room <= 0
+	})
 }
 
 func empty(as []te.Axis) bool {

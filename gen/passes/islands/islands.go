@@ -164,7 +164,8 @@ func (b *builder) add(op string, version int, t ir.DType, shape ir.Shape, attrs 
 		inputs = inputs[:len(inputs)-1]
 	}
 	v := &ir.Value{Name: b.names.Name(b.of.Outputs[0].Name + "." + op), Type: t, Shape: shape, HasShape: true}
-	v.Def = &ir.Node{Op: op, Version: version, Name: b.of.Name, Inputs: inputs, Outputs: []*ir.Value{v}, Attrs: attrs, Origins: b.of.Origins}
+	n := &ir.Node{Op: op, Version: version, Name: b.of.Name, Inputs: inputs, Outputs: []*ir.Value{v}, Attrs: attrs, Origins: b.of.Origins}
+	v.Def = n.MadeFor(b.of)
 	b.nodes = append(b.nodes, v.Def)
 	return v
 }
