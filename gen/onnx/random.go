@@ -307,9 +307,15 @@ func trains(version int, operands []*ir.Value) bool {
 
 // dropoutTraining keeps an element with the probability 1 - ratio, and divides by that.
 func dropoutTraining(d *drawing) error {
+	if err := d.operandsUpTo(3); err != nil {
+		return err
+	}
 	x := d.Inputs[0]
 	ratio := ir.ConstValue(d.im.unique(d.out+".ratio"), floats(0.5))
 	if v := d.Inputs[1]; v != nil {
+		if v.HasShape && len(v.Shape) > 0 {
+			return fmt.Errorf("operand 1 (ratio) has shape %s; want a scalar", v.Shape)
+		}
 		ratio = d.cast(v, onnxpb.TensorProto_FLOAT)
 	}
 	keep := d.op("GreaterOrEqual", nil, d.uniform(d.op("Shape", nil, x)), ratio)
