@@ -200,9 +200,10 @@ func (n *Node) Model() string {
 	return n.Label()
 }
 
-// MadeFor says that a node was made for another one, and gives the node.
+// MadeFor records that n was made for another node, and returns n. A node without an operator stands
+// for an input of the network: n then keeps its own label.
 func (n *Node) MadeFor(of *Node) *Node {
-	if label := of.Model(); label != n.Label() {
+	if label := of.Model(); of.Op != "" && label != n.Label() {
 		n.For = label
 	}
 	return n
