@@ -169,10 +169,10 @@ typedef uint8_t dnn_table_bytes __attribute__((vector_size(32)));
 static inline dnn_table_bytes dnn_table_at(const uint8_t* table, dnn_table_bytes at) {
   typedef uint8_t part __attribute__((vector_size(16)));
   const dnn_table_bytes others = dnn_table_bytes{} + 0x70;
-  dnn_table_bytes out = {};
+  dnn_table_bytes out = {}, first = {};  // the number of the part's first byte
 #pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) {
-    dnn_table_bytes entries, x = at ^ static_cast<uint8_t>(i << 4);
+  for (int i = 0; i < 16; ++i, first += 0x10) {
+    dnn_table_bytes entries, x = at ^ first;
     __asm__("vbroadcasti128 %1, %0"
             : "=x"(entries)
             : "m"(*reinterpret_cast<const part*>(table + 16 * i)));
