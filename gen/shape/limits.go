@@ -2,6 +2,7 @@ package shape
 
 import (
 	"math"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/sym"
@@ -80,10 +81,16 @@ var limiters = map[string]limiter{
 		zero := number(0).limits(nil)
 		return limits{with(zero.lo, a[0].hi, sym.Sub), with(zero.hi, a[0].lo, sym.Sub)}
 	},
-	"min": func(a []limits, _ []value, f sym.Facts) limits {
+	"min": func(a []limits, args []value, f sym.Facts) limits {
+		if i := beyond(args, 1); i >= 0 {
+			a[i].lo = limitOf(farthest)
+		}
 		return limits{with(a[0].lo, a[1].lo, least(f)), either(a[0].hi, a[1].hi, least(f))}
 	},
-	"max": func(a []limits, _ []value, f sym.Facts) limits {
+	"max": func(a []limits, args []value, f sym.Facts) limits {
+		if i := beyond(args, -1); i >= 0 {
+			a[i].hi = limitOf(-farthest)
+		}
 		return limits{either(a[0].lo, a[1].lo, greatest(f)), with(a[0].hi, a[1].hi, greatest(f))}
 	},
 	"select": func(a []limits, _ []value, f sym.Facts) limits {
@@ -93,6 +100,17 @@ var limiters = map[string]limiter{
 	"div":   limitQuotient,
 	"floor": sameLimits, "ceil": sameLimits, "trunc": sameLimits, "round": sameLimits,
 }
+
+// beyond returns the argument that is a constant at least as far from 0 as farthest, to the side that
+// sign says, or -1. A reduction to an extreme begins with such a one.
+func beyond(args []value, sign float64) int {
+	return slices.IndexFunc(args, func(v value) bool {
+		c, ok := v.float64()
+		return ok && sign*c >= farthest
+	})
+}
+
+func limitOf(x int64) *sym.Expr { return limit(sym.Const(x)) }
 
 func least(f sym.Facts) func(a, b sym.Expr) sym.Expr {
 	return func(a, b sym.Expr) sym.Expr { return sym.Min(a, b, f) }
