@@ -33,9 +33,6 @@ func tools(t *testing.T, w *workspace) {
 	filled := filepath.Join(folder.dir, "filled.onnx")
 	assert.FileExists(t, filled)
 	require.NoError(t, os.Remove(filled))
-	_, said, err := folder.try("run", "@rules_dnn//tools/growth", "--", "--nodes=10")
-	require.Error(t, err)
-	assert.Contains(t, said, "run this command from the repository of rules_dnn")
 }
 
 // oneStandardLibrary sees that the compiler and the commands are built with one standard library of Go, whatever the build is for.
