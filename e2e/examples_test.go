@@ -121,14 +121,14 @@ func (r *reader) sh(t *testing.T, script string, env ...string) string {
 	return string(out)
 }
 
-var analyze = flag.Bool("analyze", false, "only analyze what the commands of pages build: bazelw test //e2e:e2e_test --test_arg=-analyze")
+var analyze = flag.Bool("analyze", false, "only analyze what the commands of guides and examples build; README's are always run. All run by: bazelw test //e2e:e2e_test --test_arg=-analyze=false")
 
-// play runs the commands of a page, and returns what they print; nothing with -analyze.
-func (r *reader) play(t *testing.T, page string) string {
+// play runs the commands of a page, and returns what they print; nothing if it only analyzes.
+func (r *reader) play(t *testing.T, page string, analyze bool) string {
 	var out strings.Builder
 	for _, b := range blocks(t, page) {
 		switch {
-		case b.Mark == snippet.Run && *analyze:
+		case b.Mark == snippet.Run && analyze:
 			r.sh(t, analyzable(b.Text), "ANALYZE=1")
 		case b.Mark == snippet.Run:
 			out.WriteString(r.sh(t, b.Text))
@@ -170,7 +170,7 @@ func TestExamples(t *testing.T) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			r.begin(t, page)
 			r.sh(t, "bazel query //... >/dev/null") // also of files that no command builds
-			printed := r.play(t, page)
+			printed := r.play(t, page, *analyze)
 			if check := checks[filepath.Base(page)]; check != nil && !*analyze {
 				check(t, r, printed)
 			}
@@ -184,9 +184,7 @@ var numbers = regexp.MustCompile(`(?m)^(-?\d+\.\d{3} ){10}ok$`)
 // readmeExample is a newcomer's first hour.
 func readmeExample(t *testing.T, r *reader) {
 	r.begin(t, "README.md")
-	if printed := r.play(t, "README.md"); !*analyze {
-		assert.Regexp(t, numbers, printed)
-	}
+	assert.Regexp(t, numbers, r.play(t, "README.md", false))
 	r.sh(t, "bazel build //...", "ANALYZE=1") // the copy's own packages are not loaded
 	// A reader who does not register the toolchain is told to.
 	const line = "register_toolchains(\"@rules_dnn//toolchains/cc:linux_arm64\")\n"
