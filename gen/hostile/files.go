@@ -211,7 +211,7 @@ var externalCases = []struct {
 	{"the greatest length", []entry{{"location", "w.bin"}, {"length", max64}}, []string{"needs 16"}},
 	{"a length that is no number", []entry{{"location", "w.bin"}, {"length", "1e1"}}, []string{"length"}},
 	{"a file that is too short", []entry{{"location", "short.bin"}}, []string{"beyond the file"}},
-	{"an empty file", []entry{{"location", "empty.bin"}}, []string{"the file is empty"}},
+	{"an empty file", []entry{{"location", "empty.bin"}}, []string{"it is empty, and has no elements"}},
 	{"a Git LFS pointer", []entry{{"location", "pointer.bin"}, {"offset", "128"}}, []string{"pointer.bin", "Git LFS pointer", "git lfs pull"}},
 }
 

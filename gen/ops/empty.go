@@ -27,17 +27,17 @@ func (m *Meaning) dropEmpty() {
 	}
 }
 
-// dropNever returns expressions without branches whose guard is an empty range of indices, as of an
-// axis without elements: C++ compilers warn of a comparison that never holds.
+// dropNever returns expressions without loads and branches whose guard is an empty range of indices,
+// as of an axis without elements: C++ compilers warn of a comparison that never holds.
 func dropNever(es []te.Expr) []te.Expr {
 	out := slices.Clone(es)
 	for i, e := range es {
 		found := false
-		te.Walk(e, func(e te.Expr) { found = found || never(e) })
+		te.Walk(e, func(e te.Expr) { found = found || otherwise(e) != nil })
 		if found {
 			out[i] = te.Map(e, func(e te.Expr) te.Expr {
-				if never(e) {
-					return e.(te.Select).Else
+				if other := otherwise(e); other != nil {
+					return other
 				}
 				return e
 			})
@@ -46,10 +46,24 @@ func dropNever(es []te.Expr) []te.Expr {
 	return out
 }
 
-// never reports whether an expression is a choice whose guard holds nowhere.
-func never(e te.Expr) bool {
-	s, ok := e.(te.Select)
-	return ok && slices.ContainsFunc(s.Cond, func(w te.Within) bool {
+// otherwise returns what an expression is where its guard fails, if the guard holds nowhere; else nil.
+func otherwise(e te.Expr) te.Expr {
+	switch x := e.(type) {
+	case te.Load:
+		if never(x.Guard) {
+			return x.Default
+		}
+	case te.Select:
+		if never(x.Cond) {
+			return x.Else
+		}
+	}
+	return nil
+}
+
+// never reports whether one of the conditions is an empty range.
+func never(guard []te.Within) bool {
+	return slices.ContainsFunc(guard, func(w te.Within) bool {
 		room, known := sym.Sub(w.Hi, w.Lo).Const()
 		return known && room <= 0
 	})

@@ -198,12 +198,26 @@ func deviceRows(root string) ([][]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		var file struct {
+			Images any
+			Device map[string]any `json:"opencl"`
+		}
+		if err := json.Unmarshal(data, &file); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
 		images := "no"
-		if t.Images != nil {
+		if file.Images != nil {
 			images = "yes"
 		}
-		rows = append(rows, []string{quoted(filepath.Base(name)), fmt.Sprint(t.VectorBits), images, fmt.Sprint(t.OpenCL.GroupItems),
-			fmt.Sprint(t.OpenCL.LocalBytes), fmt.Sprint(t.OpenCL.Units), strings.Trim(fmt.Sprint(t.OpenCL.Winograd), "[]")})
+		row := []string{quoted(filepath.Base(name)), fmt.Sprint(t.VectorBits), images}
+		for _, fact := range []string{"group_items", "local_bytes", "units", "winograd"} {
+			if value := file.Device[fact]; value != nil {
+				row = append(row, strings.Trim(fmt.Sprint(value), "[]"))
+			} else {
+				row = append(row, "")
+			}
+		}
+		rows = append(rows, row)
 	}
 	return rows, nil
 }
