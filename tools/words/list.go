@@ -19,8 +19,9 @@ type finding struct {
 	found, write string
 }
 
-// parseRules reads lines of a regular expression, a tab and what to write instead. Lines that begin with # are comments.
-func parseRules(text string) ([]rule, error) {
+// parseRules reads lines of a regular expression, a tab and what to write instead. Lines that begin with # are comments. flags precede
+// each expression.
+func parseRules(flags, text string) ([]rule, error) {
 	var rules []rule
 	for i, line := range strings.Split(text, "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -30,7 +31,7 @@ func parseRules(text string) ([]rule, error) {
 		if !ok || pattern == "" || write == "" || strings.Contains(write, "\t") {
 			return nil, fmt.Errorf("line %d: want a regular expression, a tab and what to write instead, found %q", i+1, line)
 		}
-		re, err := regexp.Compile("(?i)" + pattern)
+		re, err := regexp.Compile(flags + pattern)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", i+1, err)
 		}

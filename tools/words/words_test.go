@@ -12,7 +12,7 @@ import (
 const someRules = "# a comment\n\\btells whether\\b\treports whether\n\\bmade-up\\b\tsynthetic\n"
 
 func TestCheck(t *testing.T) {
-	rules, err := parseRules(someRules)
+	rules, err := parseRules("(?i)", someRules)
 	require.NoError(t, err)
 	for _, c := range []struct {
 		name, text string
@@ -42,14 +42,14 @@ func TestBadRules(t *testing.T) {
 		"(\tx\n":             "line 1: error parsing regexp",
 		"a*\tx\n":            "matches the empty text",
 	} {
-		_, err := parseRules(text)
+		_, err := parseRules("", text)
 		require.ErrorContains(t, err, want, "%q", text)
 	}
 }
 
 // TestFiles: files that others wrote, or programs, are not looked at.
 func TestFiles(t *testing.T) {
-	rules, err := parseRules(someRules)
+	rules, err := parseRules("(?i)", someRules)
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
 	var names []string
@@ -62,7 +62,7 @@ func TestFiles(t *testing.T) {
 		names = append(names, name)
 	}
 	var out bytes.Buffer
-	n, err := checkFiles(rules, append(names, "deleted.go"), &out)
+	n, err := (&checker{words: rules}).budgets(append(names, "deleted.go"), &out, options{})
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 	require.Equal(t, "a/doc.md:2: found \"tells whether\", write: reports whether\n", out.String())
