@@ -36,11 +36,18 @@ func answer(bias [4]float32) string {
 	return strings.Join(words, " ")
 }
 
-func TestBzlmod(t *testing.T) {
+// openBzlmod opens the workspace that uses modules. The tests of it are a few top-level ones, so that Bazel
+// runs them as shards.
+func openBzlmod(t *testing.T) *workspace {
 	if os.Getenv("TEST_TMPDIR") == "" {
 		t.Skip("runs Bazel; use bazel test //e2e:e2e_test")
 	}
-	w := open(t, filepath.Join(rulesRoot(t), "e2e", "bzlmod"))
+	return open(t, filepath.Join(rulesRoot(t), "e2e", "bzlmod"))
+}
+
+// TestBzlmod builds and links models, for the host and for other platforms.
+func TestBzlmod(t *testing.T) {
+	w := openBzlmod(t)
 	if !t.Run("BothABIs", func(t *testing.T) { bothABIs(t, w) }) {
 		return // nothing else can work
 	}
@@ -50,18 +57,33 @@ func TestBzlmod(t *testing.T) {
 	t.Run("Warnings", func(t *testing.T) { warnings(t, w) })
 	t.Run("NoToolchain", func(t *testing.T) { noToolchain(t, w) })
 	t.Run("WeightsFile", func(t *testing.T) { weightsFile(t, w) })
+	t.Run("Android", func(t *testing.T) { android(t, w) })
+	t.Run("HexagonSDK", func(t *testing.T) { hexagonSDK(t, w) })
+	t.Run("DiskCache", func(t *testing.T) { diskCache(t, w) })
+}
+
+// TestBzlmodMeasure measures models, and runs the other commands of rules_dnn.
+func TestBzlmodMeasure(t *testing.T) {
+	w := openBzlmod(t)
 	t.Run("Benchmark", func(t *testing.T) { benchmark(t, w) })
 	t.Run("Measure", func(t *testing.T) { measure(t, w) })
 	t.Run("MeasureTarget", func(t *testing.T) { measureTarget(t, w) })
 	t.Run("Tools", func(t *testing.T) { tools(t, w) })
 	t.Run("OneStandardLibrary", func(t *testing.T) { oneStandardLibrary(t, w) })
+}
+
+// TestBzlmodToolchains builds with features of C++ toolchains, and with what newer releases of Bazel flip.
+func TestBzlmodToolchains(t *testing.T) {
+	w := openBzlmod(t)
 	t.Run("Features", func(t *testing.T) { cppFeatures(t, w) })
 	t.Run("NextBazel", func(t *testing.T) { nextBazel(t, w) })
 	t.Run("OwnCompiler", func(t *testing.T) { ownCompiler(t, w) })
 	t.Run("Actions", func(t *testing.T) { actions(t, w) })
-	t.Run("Android", func(t *testing.T) { android(t, w) })
-	t.Run("HexagonSDK", func(t *testing.T) { hexagonSDK(t, w) })
-	t.Run("DiskCache", func(t *testing.T) { diskCache(t, w) })
+}
+
+// TestBzlmodCopy builds a copy of the workspace, which it edits, and compares its outputs with those of the original.
+func TestBzlmodCopy(t *testing.T) {
+	w := openBzlmod(t)
 	other := copied(t, w.dir)
 	t.Run("Add", func(t *testing.T) { addModel(t, other) })
 	t.Run("Tune", func(t *testing.T) { tune(t, other) })

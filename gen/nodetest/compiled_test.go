@@ -29,6 +29,7 @@ var (
 	every = flag.Bool("every", false, "compile the cases of all releases with every variant; by default a part of the newest of each name")
 	all   = flag.Bool("whole", false, "take all cases of the newest release of each name where a part is taken by default")
 	only  = flag.String("only", "", "take only the cases whose names match this regular expression, all of them")
+	oneOf = flag.Int("one-of", 1, "TestCompiledOnDevice: take one of this many cases of those that it takes by default")
 	copts = flag.String("copts", "-O1", "flags of the C++ compiler, separated by spaces")
 )
 
