@@ -19,7 +19,8 @@ import (
 var (
 	seed  = flag.Uint64("seed", 1, "seed of what the cases choose")
 	only  = flag.String("only", "", "take only these classes, or cases whose CLASS/NAME contains this text, separated by commas")
-	most  = flag.Int("most", 0, "take at most this many cases of each class, spread over it; 0: all")
+	most  = flag.Int("most", 0, "take at most this many cases of each class, spread over it; 0: as many as whole says")
+	whole = flag.Bool("whole", false, "take all cases; by default, a third of each class that has more than 60")
 	copts = flag.String("copts", "-O1 -fsanitize=undefined -fno-sanitize-recover=all", "flags of the C++ compiler, separated by spaces")
 )
 
@@ -67,8 +68,11 @@ func chosen(t *testing.T, part int) []*attempt {
 	for _, class := range Classes() {
 		list := byClass[class]
 		n := len(list)
-		if *most > 0 {
+		switch {
+		case *most > 0:
 			n = min(n, *most)
+		case !*whole && *only == "":
+			n = min(n, max(60, n/3))
 		}
 		for i := part; i < n; i += parts {
 			a := &attempt{Case: list[i*len(list)/n], number: len(tried) + len(out)}

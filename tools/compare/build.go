@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,7 +21,8 @@ import (
 type program struct {
 	command []string
 	times   times
-	bare    bool // it runs on a DSP
+	bare    bool     // it runs on a DSP
+	counter *counter // nil without --count
 }
 
 // times are what making a program took, in seconds, and the most memory that dnnc had, in bytes.
@@ -43,7 +45,7 @@ var building sync.Mutex
 
 // build makes a program of the model for the chips, with further options of `dnnc compile`.
 func build(o *options, m *model, chips library, work string, compileOnly ...string) (*program, error) {
-	if err := o.checkBare(chips); err != nil {
+	if err := errors.Join(o.checkBare(chips), o.checkCount()); err != nil {
 		return nil, err
 	}
 	p := &program{command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights")}
@@ -62,7 +64,10 @@ func build(o *options, m *model, chips library, work string, compileOnly ...stri
 		return nil, err
 	}
 	p.times.compiler = filepath.Base(cxx[0])
-	return p, p.times.compiling(func() error { return compileAll(cxx, chips, work, o.runtime, o.device != "") })
+	if err := p.times.compiling(func() error { return compileAll(cxx, chips, work, o.runtime, o.device != "") }); err != nil || !o.count {
+		return p, err
+	}
+	return p, p.countExecuted(o, work)
 }
 
 // compiling compiles C++ when no other program does, and takes the time from then on.

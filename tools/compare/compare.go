@@ -102,7 +102,7 @@ func (x *outcome) compareRuns(o *options, m *model, p *program, ref *reference, 
 	defer func() { err = errors.Join(err, s.Close()) }()
 	wrong := 0
 	for _, run := range o.allRuns() {
-		r, err := compareRun(o, m, s, ref, run, work, out)
+		r, err := compareRun(o, m, p, s, ref, run, work, out)
 		if err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (o *options) allRuns() []string {
 }
 
 // compareRun compares the outputs of one run.
-func compareRun(o *options, m *model, s served, ref *reference, run, work string, out io.Writer) (*runOutcome, error) {
+func compareRun(o *options, m *model, p *program, s served, ref *reference, run, work string, out io.Writer) (*runOutcome, error) {
 	env, err := m.sizes(run)
 	if err != nil {
 		return nil, err
@@ -146,6 +146,9 @@ func compareRun(o *options, m *model, s served, ref *reference, run, work string
 		r.seconds = h.firstSeconds()
 	}
 	reportExecuted(o, s, out)
+	if err := p.counter.report(out); err != nil {
+		return nil, err
+	}
 	want, err := ref.run(inputs)
 	if err != nil {
 		return nil, err

@@ -53,6 +53,7 @@ examples, for MODEL.onnx [options]:
   --list tests/models/quantized.txt --models FOLDER --layers      a table of quantized networks, layer by layer
   net.onnx --chip hexagon_v68 --reference=graph --tolerance=0 --executed    on a DSP, under qemu-hexagon
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
+  net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64 --count    what each block executes
 
 options:
 `
@@ -81,6 +82,7 @@ type options struct {
 	atOnce                  int     // models of a list
 	pack                    string  // folder
 	starts                  bool
+	count                   bool
 	pruning                 string // settings, or a file of them
 	node                    string // in place of a model's file
 	// threadsGiven and peersGiven are what the user wrote.
@@ -174,6 +176,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
 	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's own, also where the outputs are near enough (with --list the table is about these); of a network of floats print the first block whose values are farther from the reference's than --tolerance")
 	fs.BoolVar(&o.executed, "executed", false, "with a DSP's chip: print the packets that the emulator executed for each block")
+	fs.BoolVar(&o.count, "count", false, "with --emulator and a chip of 64-bit ARM: print instructions, multiply-adds, loads and stores of each block, which QEMU's plugins count (--cxx links with -static)")
 	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers our kernels of dense weights are timed, too")
 }
 

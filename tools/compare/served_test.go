@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"rules_dnn/tools/a64count"
 )
 
 // TestCheckBare: options that mean nothing for a chip are refused.
@@ -32,4 +35,40 @@ func TestCheckBare(t *testing.T) {
 			assert.ErrorContains(t, err, c.want, c.args)
 		}
 	}
+}
+
+// TestCheckCount: options that mean nothing for counting are refused.
+func TestCheckCount(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                                    "",
+		"--count":                             "--count: want --emulator",
+		"--count --emulator=qemu":             "",
+		"--count --emulator=qemu --threads=2": "--count: want one thread, found --threads=2",
+		"--count --emulator=qemu --rounds=1":  "--count: an emulator's times mean nothing",
+		"--count --emulator=qemu --peers=all --rounds=1": "--count: an emulator's times mean nothing",
+	} {
+		o, err := parse(append([]string{"a.onnx"}, strings.Fields(args)...))
+		require.NoError(t, err)
+		if err = o.checkCount(); want == "" {
+			assert.NoError(t, err, args)
+		} else {
+			assert.ErrorContains(t, err, want, args)
+		}
+	}
+}
+
+// TestCountReport prints kernels with their blocks, and small functions together.
+func TestCountReport(t *testing.T) {
+	var out bytes.Buffer
+	c := &counter{blocks: map[string][]string{"k": {"Conv a", "Conv b"}}}
+	require.NoError(t, c.print(&out, []a64count.Function{
+		{Name: "k", Counts: a64count.Counts{Instructions: 2e6, MultiplyAdds: 4e6, Loads: 5e5, Stores: 1e5, Spread: 3e6}},
+		{Name: "memcpy", Counts: a64count.Counts{Instructions: 1e4, Spread: 1e4}}, {Name: "x", Counts: a64count.Counts{Instructions: 100, Spread: 100}},
+	}))
+	assert.Contains(t, out.String(), "executed 2.010 M instructions (3.010 with one register for each load and store), 4.000 M multiply-adds, 0.500 M loads, 0.100 M stores\n")
+	assert.Regexp(t, ` +2\.000 +99\.50 +4\.000 +0\.500 +0\.100 +k; Conv a; Conv b\n`, out.String())
+	assert.Contains(t, out.String(), "  memcpy\n")
+	assert.NotContains(t, out.String(), "  x\n")
+	assert.Contains(t, out.String(), "  other functions\n")
+	require.NoError(t, (*counter)(nil).report(nil), "without --count")
 }

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"rules_dnn/gen/manifest"
+	"rules_dnn/tools/a64count"
+)
+
+// counter counts what the program executes.
+type counter struct {
+	*a64count.Counter
+	blocks map[string][]string // of each kernel
+}
+
+// checkCount refuses what cannot be counted.
+func (o *options) checkCount() error {
+	switch {
+	case !o.count:
+		return nil
+	case o.emulator == "":
+		return errors.New("--count: want --emulator, whose plugins count, as in --emulator qemu-aarch64")
+	case o.threads != 1:
+		return fmt.Errorf("--count: want one thread, found --threads=%d", o.threads)
+	case o.rounds > 0 || o.peers != nil || o.tune != "":
+		return errors.New("--count: an emulator's times mean nothing: leave out --rounds, --peers and --tune")
+	}
+	return nil
+}
+
+// countExecuted adds QEMU's plugin to the program's command.
+func (p *program) countExecuted(o *options, work string) error {
+	text, err := os.ReadFile(filepath.Join(work, "model.manifest.json"))
+	if err != nil {
+		return err
+	}
+	var m manifest.Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		return err
+	}
+	p.counter = &counter{blocks: map[string][]string{}}
+	for _, b := range m.Blocks {
+		p.counter.blocks[b.Kernel] = append(p.counter.blocks[b.Kernel], strings.Join(b.Nodes, ", "))
+	}
+	var command []string
+	p.counter.Counter, command, err = a64count.New(work, work+"/program", strings.Fields(o.emulator))
+	p.command = append(command, "--weights="+work+"/model.weights")
+	return err
+}
+
+// report prints what the last run executed: in all, and by kernel, with the blocks that call it. It prints nothing if c is nil.
+func (c *counter) report(out io.Writer) error {
+	if c == nil {
+		return nil
+	}
+	functions, err := c.LastRun(func(name string) bool { return c.blocks[name] != nil })
+	if err != nil {
+		return err
+	}
+	return c.print(out, functions)
+}
+
+func (c *counter) print(out io.Writer, functions []a64count.Function) error {
+	var all a64count.Counts
+	for _, f := range functions {
+		all.Add(f.Counts, 1)
+	}
+	fmt.Fprintf(out, "executed %s M instructions (%s with one register for each load and store), %s M multiply-adds, %s M loads, %s M stores\n",
+		millions(all.Instructions), millions(all.Spread), millions(all.MultiplyAdds), millions(all.Loads), millions(all.Stores))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "M instructions\t%\tmultiply-adds\tloads\tstores\t  function, its blocks")
+	var rest a64count.Counts
+	for _, f := range functions {
+		if c.blocks[f.Name] == nil && float64(f.Instructions) < leastShare*float64(all.Instructions) {
+			rest.Add(f.Counts, 1)
+			continue
+		}
+		printCounts(w, f.Counts, all, strings.Join(append([]string{f.Name}, c.blocks[f.Name]...), "; "))
+	}
+	printCounts(w, rest, all, "other functions")
+	return w.Flush()
+}
+
+// leastShare is the share of all instructions from which a function that is no kernel has a line.
+const leastShare = 1e-3
+
+func printCounts(w io.Writer, c, all a64count.Counts, name string) {
+	share := 100 * float64(c.Instructions) / float64(all.Instructions)
+	fmt.Fprintf(w, "%s\t%.2f\t%s\t%s\t%s\t  %s\n", millions(c.Instructions), share, millions(c.MultiplyAdds), millions(c.Loads), millions(c.Stores), name)
+}
+
+func millions(n int64) string { return fmt.Sprintf("%.3f", float64(n)/1e6) }
