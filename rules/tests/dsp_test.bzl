@@ -57,7 +57,7 @@ _from_anywhere_test = analysistest.make(_from_anywhere_impl, config_settings = S
 
 def _refused_impl(ctx):
     env = analysistest.begin(ctx)
-    asserts.expect_failure(env, "is a DSP, which computes all itself")
+    asserts.expect_failure(env, "is a DSP and supports only models without backend")
     return analysistest.end(env)
 
 _refused_test = analysistest.make(_refused_impl, config_settings = platform_settings("//platforms:hexagon_v68"), expect_failure = True)

@@ -112,7 +112,7 @@ def _refused_impl(ctx):
     asserts.expect_failure(env, ctx.attr.message)
     return analysistest.end(env)
 
-_MESSAGE = {"message": attr.string(doc = "What the error contains.")}
+_MESSAGE = {"message": attr.string(doc = "Text that the error must contain.")}
 _refused_test = analysistest.make(_refused_impl, attrs = _MESSAGE, config_settings = SETTINGS, expect_failure = True)
 _on_hexagon_test = analysistest.make(_refused_impl, attrs = _MESSAGE, config_settings = platform_settings("//platforms:hexagon_v68"), expect_failure = True)
 
@@ -217,7 +217,7 @@ def hvx_test_suite(name):
     )
     _refused_test(
         name = "hvx_bench_test",
-        message = "run on a DSP, which tells nothing of them",
+        message = "runs them on a DSP, which does not report their times",
         target_under_test = ":hvx_bench.served",
     )
     _tune_test(
@@ -226,7 +226,7 @@ def hvx_test_suite(name):
     )
     _on_hexagon_test(
         name = "hvx_on_hexagon_test",
-        message = "is a DSP, which computes all itself: leave backend out",
+        message = "is a DSP and supports only models without backend: leave backend out",
         target_under_test = ":hvx",
     )
     native.test_suite(

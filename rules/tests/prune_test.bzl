@@ -148,12 +148,12 @@ def _failure_impl(ctx):
 
 _failure_test = analysistest.make(
     _failure_impl,
-    attrs = {"messages": attr.string_list(doc = "What the error contains.")},
+    attrs = {"messages": attr.string_list(doc = "Texts that the error must contain.")},
     config_settings = SETTINGS,
     expect_failure = True,
 )
 
-# Name of the case: attributes of dnn_pruning, parts of the message.
+# For each case: attributes of dnn_pruning, and texts that the message must contain.
 _FAILURES = {
     "connectivity": ({"connectivity": 0.5}, ["connectivity = \"0.5\"", "as in connectivity = 3.6"]),
     "connectivity_text": ({"connectivity": "3.6x"}, ["connectivity = \"3.6x\""]),

@@ -31,7 +31,7 @@ _searched_test = analysistest.make(_searched_impl, config_settings = _SEARCHING)
 
 def _unrecorded_impl(ctx):
     env = analysistest.begin(ctx)
-    asserts.expect_failure(env, "searches by what was measured, and the model names no record")
+    asserts.expect_failure(env, "needs a tuning record to search from, but the model has no tuning")
     return analysistest.end(env)
 
 _unrecorded_test = analysistest.make(_unrecorded_impl, config_settings = _SEARCHING, expect_failure = True)
