@@ -1,4 +1,4 @@
-"""Tests of dnn_pruning, and of what has it."""
+"""Tests of dnn_pruning, and of rules with the attribute pruning."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//rules:defs.bzl", "DnnPruningInfo", "dnn_import", "dnn_model", "dnn_pruning")
@@ -32,7 +32,7 @@ _prune_command_test = analysistest.make(_prune_command_impl, config_settings = S
 def _pruned_impl(ctx):
     env = analysistest.begin(ctx)
 
-    # What follows reads the pruned model, and nothing of the one that was given.
+    # The following actions read the pruned model, and not the original one.
     src = "--src=rules/tests/pruned/net.pruned.onnx"
     external = "--external=weights.bin=rules/tests/pruned/net.pruned/weights.bin"
     for mnemonic in ["DnnGraph", "DnnCompile"]:
@@ -115,7 +115,7 @@ def _settings_impl(ctx):
 
 _settings_test = analysistest.make(_settings_impl, attrs = {"want": attr.string(doc = "The settings.")})
 
-# Settings by default: those of `dnnc prune`.
+# The default settings, equal to the defaults of `dnnc prune`.
 _DEFAULTS = {
     "connectivity": 1.0,
     "entries": {"3x3": 4},

@@ -1,4 +1,4 @@
-"""Tests of what dnn_model makes of a tuning record, and of NAME.tune, which writes it."""
+"""Tests of NAME.tune, which writes a tuning record, and of dnn_model with such a record."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//rules:defs.bzl", "dnn_model")
@@ -71,7 +71,7 @@ def _measures_target_impl(ctx):
     asserts.equals(env, ctx.attr.command, analysistest.target_under_test(env)[DefaultInfo].files_to_run.executable.basename)
     return analysistest.end(env)
 
-# What starts programs stays of the machine at hand, and these are of the target.
+# The command that starts programs is built for the machine that runs Bazel, and the programs for the target.
 _measures_target_test = analysistest.make(
     _measures_target_impl,
     attrs = {
