@@ -57,8 +57,8 @@ def _failure_impl(ctx):
 
 _failure_test = analysistest.make(_failure_impl, attrs = {"want": attr.string(doc = "Text that the error must contain.")}, config_settings = SETTINGS, expect_failure = True)
 
-# Attributes that fail at analysis time, and texts that the error must contain. dnnc checks all other
-# settings when it runs.
+# Attributes that fail at analysis time, and texts that the error must contain. dnnc checks all
+# other settings when it runs.
 _WRONG = {
     "percentile": ({"percentile": "most"}, "want a number above 50 and at most 100"),
 }

@@ -31,8 +31,8 @@ func report(t *testing.T, name string) *prune.Report {
 	return r
 }
 
-// TestPruned checks that a network is pruned by its dnn_pruning and its policy, and that the manifest
-// warns that it was not retrained.
+// TestPruned checks that a network is pruned by its dnn_pruning and its policy, and that the
+// manifest warns that it was not retrained.
 func TestPruned(t *testing.T) {
 	r := report(t, "net/net.pruning.json")
 	require.False(t, r.Retrained)
@@ -55,7 +55,7 @@ func TestPruned(t *testing.T) {
 	require.True(t, kinds["pruning"], "%v", m.Warnings)
 }
 
-// TestMasks: the masks that were written do the same when they are given.
+// TestMasks checks that pruning with masks that pruning wrote has the same result.
 func TestMasks(t *testing.T) {
 	require.Equal(t, string(read(t, "net/net.masks.safetensors")), string(read(t, "net_again/net_again.masks.safetensors")))
 	require.Equal(t, string(read(t, "net/net.weights")), string(read(t, "net_again/net_again.weights")))

@@ -23,8 +23,8 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// TestTrained checks that the compiled network was trained with its masks, and that the log describes
-// the training.
+// TestTrained checks that the compiled network was trained with its masks, and that the log
+// describes the training.
 func TestTrained(t *testing.T) {
 	r, err := prune.ParseReport(read(t, "net/net.pruning.json"))
 	require.NoError(t, err)
