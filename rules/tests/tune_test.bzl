@@ -71,8 +71,8 @@ def _measures_target_impl(ctx):
     asserts.equals(env, ctx.attr.command, analysistest.target_under_test(env)[DefaultInfo].files_to_run.executable.basename)
     return analysistest.end(env)
 
-# The command that starts the programs is built for the machine that runs Bazel. The programs are built
-# for the target.
+# The command that starts the programs is built for the machine that runs Bazel. The programs are
+# built for the target.
 _measures_target_test = analysistest.make(
     _measures_target_impl,
     attrs = {
