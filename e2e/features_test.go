@@ -68,7 +68,7 @@ cc_test(
 
 // nextFlags are flags that newer releases of Bazel flip, if the modules of the offline set-up
 // work with them. These do not work:
-//   - --incompatible_stop_exporting_language_modules: rules_cc 0.0.11 does not export CcInfo with it;
+//   - --incompatible_stop_exporting_language_modules: rules_cc 0.0.11 exports no CcInfo with it;
 //   - --incompatible_no_rule_outputs_param: Bazel 7's own rules need that parameter;
 //   - --noincompatible_enable_deprecated_label_apis: the rules_license there uses them.
 var nextFlags = []string{

@@ -143,8 +143,8 @@ size_t strlen(const char* s) {
 }
 
 // Reads the executed packets, instructions and HVX instructions from the control registers c20,
-// c21 and c22, which only qemu has. Assemblers reject them, so the code has the words of r0 =
-// c20, c21, c22.
+// c21 and c22, which only qemu has. Assemblers reject them, so the code has the instructions'
+// machine words: r0 = c20, r0 = c21, r0 = c22.
 void driver_counters(uint32_t* counts) {
   register uint32_t r0 __asm__("r0");
   __asm__ volatile(".word 0x6a14c000" : "=r"(r0));
