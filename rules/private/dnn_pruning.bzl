@@ -142,8 +142,8 @@ def dnn_pruning(
 
     A kernel of a convolution is the weights of one filter and one input channel. Each kernel keeps the
     taps of one of a few patterns, and the weakest kernels are dropped entirely. Builds do not train. With
-    masks, they keep the weights that the masks of a trained network keep. Without masks, they project the
-    given weights once and warn (kind `pruning`) that accuracy is probably lost.
+    masks, they keep the weights that the masks of a trained network keep. Without masks, they drop the
+    smallest weights once and warn (kind `pruning`) that accuracy is probably lost.
 
     Args:
       name: the target. Building it writes NAME.json, the settings that `dnnc prune` reads.
@@ -157,7 +157,7 @@ def dnn_pruning(
         3.6. Depthwise convolutions keep all. Default: 1, all.
       fully_connected: the same ratio for the weights of Gemm and MatMul. Default: 1, all.
       share: the number of neighboring filters that keep the same kernels: 1, 4, 8 or 16. With 16, kernels
-        are faster; 4 or more can cost accuracy (docs/performance.md). Default: 1.
+        are faster; 4 or more can cost accuracy (docs/measurements/pruned_accuracy.md). Default: 1.
       packed: whether the processor's kernels store only the remaining weights, even if other kernels are
         faster. Library and memory then shrink with the weights. If a vector register holds filters that
         keep different weights, and no other kernel is available, the kernel stores each weight that any

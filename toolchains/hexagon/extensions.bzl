@@ -11,7 +11,7 @@ _configure = tag_class(
             doc = "The version of the SDK's compiler to use, such as \"8.7.06\". Default: the newest.",
         ),
     },
-    doc = "The SDK's location and compiler. Only the root module's tag has an effect.",
+    doc = "The tag `configure` sets the SDK's location and compiler. Only the root module's tag has an effect.",
 )
 
 def _hexagon_sdk_impl(module_ctx):

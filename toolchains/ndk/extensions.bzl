@@ -17,7 +17,7 @@ _configure = tag_class(
             doc = "The NDK's directory: an absolute path, or relative to the workspace. Default: ANDROID_NDK_HOME.",
         ),
     },
-    doc = "The NDK's location, host and API level. Only the root module's tag has an effect.",
+    doc = "The tag `configure` sets the NDK's location, host and API level. Only the root module's tag has an effect.",
 )
 
 def _ndk_impl(module_ctx):
