@@ -21,7 +21,7 @@ type sdk struct {
 	tools string // the compiler's folder
 }
 
-// sdkHeaders has the C library's headers that clang's own headers include.
+// sdkHeaders has those headers of the C library that clang's own headers include.
 var sdkHeaders = map[string]string{
 	"stdint.h": `#pragma once
 typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef unsigned short uint16_t;

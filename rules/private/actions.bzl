@@ -285,8 +285,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
 
     Returns:
       A struct of Files, and a list of directories with dumps. In the struct, assembly is None unless
-      embed, kernels_c is None unless c, device_source is None without a device, and page is None if the
-      network was not pruned. Its field variants is a list of struct(chip, kernels).
+      embed, and kernels_c is None unless c. device_source is None without a device. page is None if the
+      network was not pruned. The field variants is a list of struct(chip, kernels).
     """
 
     # A rule outside rules_dnn may return a DnnGraphInfo without the fields of pruning.

@@ -54,7 +54,7 @@ def _served_model_impl(ctx):
     if refusal:
         fail("\n" + refusal)
     if model[DnnModelInfo].backend == "hvx":
-        fail("\n%s measures the blocks of a model on the machine that runs it, but a model with backend = \"hvx\" runs them on a DSP, which does not report their times: measure the same model without backend" % ctx.label)
+        fail("\n%s measures blocks on the machine that runs it. A model with backend = \"hvx\" runs them on a DSP, which does not report their times: measure the same model without backend" % ctx.label)
     source = ctx.actions.declare_file(ctx.label.name + ".cc")
     ctx.actions.write(source, served_source(
         prefix = model[DnnModelInfo].c_prefix,
@@ -91,10 +91,10 @@ def dnn_benchmark(name, model, tags = None, visibility = None, **kwargs):
     """Declares a program that measures a model. Every dnn_model NAME already has one, NAME_bench.
 
     `bazel run -c opt NAME -- --threads=2 --html=report.html` prints the time of runs and of each
-    block, compares them with the machine's limits, and writes an HTML page; `--help` lists all
-    options. With `--serve` the program answers requests, lines of JSON on standard input: load,
-    inputs, run, outputs, info. For a DSP platform, the program runs under an emulator and answers
-    requests in the binary format of runtime/dsp/serve/serve.cc instead.
+    block, compared with the machine's limits, and writes an HTML page. `--help` lists all options. With
+    `--serve`, the program answers requests, which are lines of JSON on standard input: load, inputs,
+    run, outputs, info. For a DSP platform, the program runs under an emulator and answers requests in
+    the binary format of runtime/dsp/serve/serve.cc.
 
     Args:
       name: the program.

@@ -59,8 +59,8 @@ def dnn_chip(name, facts, constraints, copts = [], variants = [], **kwargs):
     If several registered chips fit a platform, Bazel takes the first one. The root module's chips come
     first, so your chip may have the same constraints as a chip of rules_dnn.
 
-    Trust a chip as you trust a BUILD file. The C++ compiler gets its copts, from here and from its JSON
-    file, unchecked, and compilers have options that load plugins, read and write files or run programs.
+    A chip needs the same trust as a BUILD file. The C++ compiler gets its copts, from here and from its
+    JSON file, unchecked. Compilers have options that load plugins, read and write files or run programs.
     Before you register a chip that somebody else wrote, read its files. Models need no such trust: ONNX
     files and tuning records cannot add compiler options.
 

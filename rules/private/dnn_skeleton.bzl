@@ -143,8 +143,8 @@ def skeletons_of(ctx, prefix):
       prefix: the prefix of the model's C names.
 
     Returns:
-      A list of all libraries, including those whose actions fail because no toolchain can link them,
-      and a list of the libraries that can be built.
+      A list of all libraries, and a list of those that can be built. The actions of the others fail,
+      because no toolchain can link them.
     """
     if ctx.attr.backend != "hvx":
         return [], []
