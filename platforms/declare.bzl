@@ -35,7 +35,7 @@ def platforms_of(chips, systems):
     }
 
 def bare_platforms_of(chips):
-    """Returns a platform with the chip's name for each chip without an operating system of @platforms: a DSP.
+    """Returns a platform with the chip's name for each chip without an operating system (DSPs).
 
     Args:
       chips: entries by name, such as CHIPS.

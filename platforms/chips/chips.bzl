@@ -2,37 +2,39 @@
 
 A chip is an entry of CHIPS:
 
-- constraints: the constraint values of the chip's platforms, by their settings. No platform meets the
-  constraints of two chips, so the order of toolchains does not matter. The chip of a level requires
-  the processor "any".
+- constraints: the constraint values of the chip's platforms, by their settings. No platform meets
+  the constraints of two chips, so the order of toolchains does not matter. The chip of a level
+  requires the processor "any".
 - copts: compiler flags, for kernels only. create() checks that the processor has all CPU features
   (cpu_features) that the flags enable.
-- facts: the facts for the compiler; docs/reference/chips.md lists the fields. dnn_chip adds the name
-  and the copts.
+- facts: the facts for the compiler; docs/reference/chips.md lists the fields. dnn_chip adds the
+  name and the copts.
 - variants: additional chips that a library for this chip has kernels for, the least capable first.
   create() chooses the last one whose cpu_features the processor has.
-- runs: for a processor, the levels whose kernels run on it in builds that do not name a processor.
-  The compiler chooses the kernels of a level with the smallest worst-case loss on these processors.
+- runs: for a processor, the levels whose kernels run on it in builds that do not name a
+  processor. The compiler chooses the kernels of a level with the smallest worst-case loss on
+  these processors.
 
-The BUILD files of //platforms and //platforms/chips declare constraint values, platforms and toolchains
-from this data. Programs and tests without Bazel read it with package gen/target/chips, which
-understands literals, names, +, * and |. So this file must not load or call anything.
+The BUILD files of //platforms and //platforms/chips declare constraint values, platforms and
+toolchains from this data. Programs and tests without Bazel read it with package gen/target/chips,
+which understands literals, names, +, * and |. So this file must not load or call anything.
 
 How the numbers are defined:
 
 - Caches: the smallest size among a processor's variants.
-- fma_per_cycle, loads_per_cycle, stores_per_cycle, arithmetic_per_cycle: whole vectors. If units or
-  the path to the cache have 256 bits, two of them count as one 512-bit vector. On 64-bit ARM, loads
-  are of half vectors, which kernels use.
+- fma_per_cycle, loads_per_cycle, stores_per_cycle, arithmetic_per_cycle: whole vectors. If units
+  or the path to the cache have 256 bits, two of them count as one 512-bit vector. On 64-bit ARM,
+  loads are of half vectors, which kernels use.
 - fma_latency: latency for floats, if it differs from gen/instr.
 - issue_per_cycle: operations that are renamed or dispatched in a cycle.
-- l2_bytes_per_cycle: sustained reads if a measurement is known, otherwise half of the port's width.
+- l2_bytes_per_cycle: sustained reads if a measurement is known, otherwise half of the port's
+  width.
 - bytes_per_cycle: an estimate of the bytes that one core reads from memory, divided by its clock.
 - l3_bytes: the bytes of the shared cache that one core may fill, for the smallest common variant.
 - l3_bytes_per_cycle: an estimate of the bytes that one core reads from there.
 - lane_cycles: vinsertps from memory (uops.info), or ld1 of a lane.
-- crossing_cycles: a line that two cores of a cluster write in turn, in cycles of about 3 GHz ("Core to
-  Core Latency Data on Large Systems", chipsandcheese.com, and anandtech.com's reviews).
+- crossing_cycles: a line that two cores of a cluster write in turn, in cycles of about 3 GHz
+  ("Core to Core Latency Data on Large Systems", chipsandcheese.com, and anandtech.com's reviews).
 """
 
 _KB = 1024

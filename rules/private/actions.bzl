@@ -34,7 +34,7 @@ def _add_directory(args, option, directory):
     args.add_all([directory], format_each = option + "=%s", expand_directories = False)
 
 def _dump(ctx, args, options, path):
-    """Declares an output directory for dumps if the options have -dump; returns a list with it, or []."""
+    """Returns a list with a declared output directory for dumps if the options have -dump, or []."""
     if not any([o.lstrip("-").partition("=")[0] == "dump" for o in options]):
         return []
     directory = ctx.actions.declare_directory(path)
@@ -56,8 +56,8 @@ def run_prune(ctx, base, src, external, dims, pruning):
       pruning: a DnnPruningInfo.
 
     Returns:
-      A struct of the Files src, masks, report (JSON) and page (HTML), and external, the pruned model's
-      tuple of struct(location, file).
+      A struct of the Files src, masks, report (JSON) and page (HTML), and external, the pruned
+      model's tuple of struct(location, file).
     """
     files = struct(
         external = tuple([
@@ -108,9 +108,9 @@ def run_quantize(ctx, o):
 
     Args:
       ctx: the rule's context.
-      o: a struct of the Files src and settings, and the Files calibration and check or None. Its field
-        external is a tuple of struct(location, file); alone is the number of inputs on which the report
-        measures each layer quantized alone.
+      o: a struct of the Files src and settings, and the Files calibration and check or None. Its
+        field external is a tuple of struct(location, file); alone is the number of inputs on
+        which the report measures each layer quantized alone.
 
     Returns:
       A struct of the Files model and report.
@@ -158,9 +158,9 @@ def run_train(ctx, base, options):
     Args:
       ctx: the rule's context.
       base: prefix of the outputs' paths, relative to the package.
-      options: a struct of the Files src, data, pruning and settings, and the Files policy and samples or
-        None. Its field images is a tuple of struct(location, file); numbers is a dict from option name to
-        text.
+      options: a struct of the Files src, data, pruning and settings, and the Files policy and
+        samples or None. Its field images is a tuple of struct(location, file); numbers is a dict
+        from option name to text.
 
     Returns:
       A struct of the Files model, masks and log.
@@ -273,7 +273,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       options: additional options for dnnc.
       warnings: print, error or none.
       tuning: the File of the tuning record, or None.
-      candidate: 0 to use the best kernel for each block, or the number of a candidate kernel, from 1.
+      candidate: 0 to use the best kernel for each block, or the number of a candidate kernel,
+        from 1.
       variants: DnnChipInfos of additional chips, the least capable first.
       device: the File of facts of an OpenCL device that runs blocks beside the chip, or None.
       precision: the type that stores floats: fp32 (the network's own types), fp16 or bf16.
@@ -284,9 +285,10 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       observe: whether the model has PREFIX_observe.
 
     Returns:
-      A struct of Files, and a list of directories with dumps. In the struct, assembly is None unless
-      embed, and kernels_c is None unless c. device_source is None without a device. page is None if the
-      network was not pruned. The field variants is a list of struct(chip, kernels).
+      A struct of Files, and a list of directories with dumps. In the struct, assembly is None
+      unless embed, and kernels_c is None unless c. device_source is None without a device. page
+      is None if the network was not pruned. The field variants is a list of struct(chip,
+      kernels).
     """
 
     # A rule outside rules_dnn may return a DnnGraphInfo without the fields of pruning.

@@ -75,7 +75,7 @@ def _weight_outputs(ctx, toolchain, features, assembly, weights):
     return outputs
 
 def _only_pic(toolchain, features):
-    """Reports whether to compile only position-independent objects, which programs and shared libraries share."""
+    """Reports whether to compile position-independent objects only, for programs and libraries."""
     return toolchain.needs_pic_for_dynamic_libraries(feature_configuration = features)
 
 def header_context(header, include_dir):
@@ -103,7 +103,8 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
       assembly: the File of assembly that embeds the weights, or None.
       weights: the File of weights.
       runtime: the CcInfo of the runtime library.
-      variants: structs of a chip and kernels, a directory of sources to compile with the chip's flags.
+      variants: structs of a chip and kernels, a directory of sources to compile with the chip's
+        flags.
       kernels_c: the directory File of kernels in C, or None.
 
     Returns:

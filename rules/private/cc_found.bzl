@@ -1,7 +1,7 @@
 """Lets dnn_model report a missing C++ toolchain with a message that names the cure.
 
-The runtime is a cc_library, which would fail first with Bazel's own message. So a model does not depend
-on the runtime if no C++ toolchain builds for the platform.
+The runtime is a cc_library, which would fail first with Bazel's own message. So a model does not
+depend on the runtime if no C++ toolchain builds for the platform.
 """
 
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolchain")

@@ -202,7 +202,9 @@ def _is_range(text):
     return _is_number(low) and (not high or _is_number(high) and int(low) <= int(high))
 
 def dims_as_text(dims):
-    """Returns dims with numbers converted to text, as in {"N": "4"} for {"N": 4}. A select() is returned unchanged.
+    """Returns dims with numbers converted to text, as in {"N": "4"} for {"N": 4}.
+
+    A select() is returned unchanged.
 
     Args:
       dims: the value that the caller passed to a macro.
@@ -296,7 +298,7 @@ def check_external(files, src):
     return _located("external_data", files, src)
 
 def _located(attribute, files, src):
-    """Returns a tuple of struct(location, file) for an attribute's files; fails if two have the same location beside src."""
+    """Returns a tuple of struct(location, file) for files; fails if two have the same location."""
     seen = {}
     for file in files:
         if file.is_directory:

@@ -91,10 +91,10 @@ def dnn_benchmark(name, model, tags = None, visibility = None, **kwargs):
     """Declares a program that measures a model. Every dnn_model NAME already has one, NAME_bench.
 
     `bazel run -c opt NAME -- --threads=2 --html=report.html` prints the time of runs and of each
-    block, compared with the machine's limits, and writes an HTML page. `--help` lists all options. With
-    `--serve`, the program answers requests, which are lines of JSON on standard input: load, inputs,
-    run, outputs, info. For a DSP platform, the program runs under an emulator and answers requests in
-    the binary format of runtime/dsp/serve/serve.cc.
+    block, compared with the machine's limits, and writes an HTML page. `--help` lists all
+    options. With `--serve`, the program answers requests, which are lines of JSON on standard
+    input: load, inputs, run, outputs, info. For a DSP platform, the program runs under an
+    emulator and answers requests in the binary format of runtime/dsp/serve/serve.cc.
 
     Args:
       name: the program.

@@ -56,24 +56,24 @@ def _text(name, facts, copts):
 def dnn_chip(name, facts, constraints, copts = [], variants = [], **kwargs):
     """Declares a chip. Register NAME_toolchain to use it for platforms with its constraints.
 
-    If several registered chips fit a platform, Bazel takes the first one. The root module's chips come
-    first, so your chip may have the same constraints as a chip of rules_dnn.
+    If several registered chips fit a platform, Bazel takes the first one. The root module's chips
+    come first, so your chip may have the same constraints as a chip of rules_dnn.
 
-    A chip needs the same trust as a BUILD file. The C++ compiler gets its copts, from here and from its
-    JSON file, unchecked. Compilers have options that load plugins, read and write files or run programs.
-    Before you register a chip that somebody else wrote, read its files. Models need no such trust: ONNX
-    files and tuning records cannot add compiler options.
+    A chip needs the same trust as a BUILD file. The C++ compiler gets its copts, from here and
+    from its JSON file, unchecked. Compilers have options that load plugins, read and write files
+    or run programs. Before you register a chip that somebody else wrote, read its files. Models
+    need no such trust: ONNX files and tuning records cannot add compiler options.
 
     Args:
       name: the chip's name. Pass `NAME_toolchain` to register_toolchains.
       facts: vector width, registers, caches: a dict such as those in
-        @rules_dnn//platforms/chips:chips.bzl, which is written to NAME.json; or a JSON file, which also
-        has the name and the copts.
+        @rules_dnn//platforms/chips:chips.bzl, which is written to NAME.json; or a JSON file,
+        which also has the name and the copts.
       constraints: constraint values of the platforms that have this chip.
-      copts: C++ compiler flags that select the instruction set. Only kernels are compiled with them.
-        They are not checked: see above.
-      variants: more capable dnn_chips, the least capable first. Libraries for a platform with this chip
-        have kernels for these, too, unless a dnn_model sets variants.
+      copts: C++ compiler flags that select the instruction set. Only kernels are compiled with
+        them. They are not checked: see above.
+      variants: more capable dnn_chips, the least capable first. Libraries for a platform with
+        this chip have kernels for these, too, unless a dnn_model sets variants.
       **kwargs: attributes common to all rules.
     """
     if not facts:

@@ -253,42 +253,45 @@ def dnn_prune(
         tags = None,
         visibility = None,
         **kwargs):
-    """Prunes a network by training, as PatDNN does: with ADMM, followed by masked training of the remaining weights.
+    """Prunes a network by training, as in PatDNN: with ADMM, followed by masked training.
 
-    `bazel run NAME.update` trains on the machine that runs it. It writes three files beside the BUILD
-    file: the pruned model, its masks, and a log with the accuracy before and after and the residuals of
-    each iteration. Check them in. If the command is interrupted, run it again: it continues. `:NAME` is
-    the pruned model, and `dnn_model(src = ":NAME")` compiles it. Add `pruning = ":NAME"` for a report
-    of what was pruned.
+    `bazel run NAME.update` trains on the machine that runs it. It writes three files beside the
+    BUILD file: the pruned model, its masks, and a log with the accuracy before and after and the
+    residuals of each iteration. Check them in. If the command is interrupted, run it again: it
+    continues. `:NAME` is the pruned model, and `dnn_model(src = ":NAME")` compiles it. Add
+    `pruning = ":NAME"` for a report of what was pruned.
 
-    Builds do not train unless train_in_build is set. The built-in trainer computes the same bytes on
-    every machine.
+    Builds do not train unless train_in_build is set. The built-in trainer computes the same bytes
+    on every machine.
 
     Args:
       name: the target.
       src: the .onnx file of a trained network, with its weights in the same file.
-      pruning: a dnn_pruning without masks, calibration and shrink. If it sets packed, so do the masks.
+      pruning: a dnn_pruning without masks, calibration and shrink. If it sets packed, so do the
+        masks.
       data: a JSON file that lists the images; docs/trainers.md describes it.
-      images: the files that data names, by their paths relative to data. If a file is missing here, only
-        NAME.update finds it.
-      trainer: an executable that implements the protocol of docs/trainers.md, for NAME.update. Default:
-        the built-in trainer.
+      images: the files that data names, by their paths relative to data. If a file is missing
+        here, only NAME.update finds it.
+      trainer: an executable that implements the protocol of docs/trainers.md, for NAME.update.
+        Default: the built-in trainer.
       iterations: the number of ADMM iterations. Default: 4.
-      steps: the number of masked trainings after the iterations. Each one drops some kernels, the first
-        ones most of them. Default: 0.
+      steps: the number of masked trainings after the iterations. Each one drops some kernels, the
+        first ones most of them. Default: 0.
       epochs: epochs of each iteration and step. Default: 10.
       retrain: epochs of masked training at the end. Default: 40.
-      choose: the number of epochs at the start of retrain in which the trainer updates the masks every 16
-        steps. It trains all weights in these epochs, and drops kernels gradually in the first half of
-        them. The built-in trainer does not support it. Default: 0, the masks stay as they are.
+      choose: the number of epochs at the start of retrain in which the trainer updates the masks
+        every 16 steps. It trains all weights in these epochs, and drops kernels gradually in the
+        first half of them. The built-in trainer does not support it. Default: 0, the masks stay
+        as they are.
       rho: weight of the quadratic terms in the first iteration. Default: 0.001.
       growth: the factor by which rho grows with each iteration. Default: 10.
       most: the maximum of rho. Default: 0.1.
-      settings: settings of training, as in {"batch": 128, "learning_rate": 0.01}; docs/trainers.md lists
-        them.
-      out: the prefix of the three files' names: OUT.onnx, OUT.masks and OUT.log.json. Default: name.
-      train_in_build: whether builds train, again after each change of an input. There is no NAME.update
-        then, and only the built-in trainer is supported.
+      settings: settings of training, as in {"batch": 128, "learning_rate": 0.01};
+        docs/trainers.md lists them.
+      out: the prefix of the three files' names: OUT.onnx, OUT.masks and OUT.log.json. Default:
+        name.
+      train_in_build: whether builds train, again after each change of an input. There is no
+        NAME.update then, and only the built-in trainer is supported.
       tags: tags of NAME.
       visibility: visibility of NAME.
       **kwargs: attributes common to all rules.

@@ -116,41 +116,43 @@ def dnn_quantize(
         **kwargs):
     """Quantizes a network after training. `dnn_model(src = ":NAME")` compiles the result.
 
-    The build runs the network on the calibration inputs in the interpreter, and chooses the ranges of
-    activations from their values. `:NAME` is an ONNX model with QuantizeLinear and DequantizeLinear
-    around the operators that compute in integers. Its inputs and outputs keep their types. Weights have 8
-    bits and zero point 0. With `weight_bits = 4`, only the weights of MatMul and Gemm change: `:NAME`
-    stores them for ONNX Runtime's MatMulNBits and computes in floats. `--output_groups=report` builds the
-    report: the scales of each node, the nodes that stay in floats and why, and the error of the results
-    compared with the float network.
+    The build runs the network on the calibration inputs in the interpreter, and chooses the
+    ranges of activations from their values. `:NAME` is an ONNX model with QuantizeLinear and
+    DequantizeLinear around the operators that compute in integers. Its inputs and outputs keep
+    their types. Weights have 8 bits and zero point 0. With `weight_bits = 4`, only the weights of
+    MatMul and Gemm change: `:NAME` stores them for ONNX Runtime's MatMulNBits and computes in
+    floats. `--output_groups=report` builds the report: the scales of each node, the nodes that
+    stay in floats and why, and the error of the results compared with the float network.
 
     Args:
       name: the target.
       src: the .onnx file, or a target that makes one, such as a dnn_prune.
-      calibration: a safetensors file of inputs, by the names of the model's inputs. Their first dimension
-        may be larger than the model takes. Required with 8-bit weights, refused with 4-bit weights.
+      calibration: a safetensors file of inputs, by the names of the model's inputs. Their first
+        dimension may be larger than the model takes. Required with 8-bit weights, refused with
+        4-bit weights.
       activations: the type of activations: "uint8", "int8", "uint16" or "int16". Default: "uint8".
-      range: how the range of an activation is chosen from its calibration values: "minmax", from minimum
-        to maximum; "percentile", without outliers; "mse", the range with the least squared error.
-        Default: "minmax".
-      percentile: for range = "percentile", the percentage of elements within the range. Default: 99.99.
+      range: how the range of an activation is chosen from its calibration values: "minmax", from
+        minimum to maximum; "percentile", without outliers; "mse", the range with the least
+        squared error. Default: "minmax".
+      percentile: for range = "percentile", the percentage of elements within the range. Default:
+        99.99.
       per_channel: whether each channel of weights has its own scale. Default: True.
-      correct_bias: whether the mean error of quantization in a channel is subtracted from its bias.
-        Default: True.
-      equalize: whether to equalize the ranges of channels of neighboring convolutions first. Default:
-        False.
-      weight_bits: 8 or 4. With 4, weights of MatMul and Gemm are stored in 4 bits and everything is
-        computed in floats; activations, range, percentile, per_channel, correct_bias, equalize and wide
-        must not be set. Default: 8.
-      block_size: the number of 4-bit weights along the sum that share a scale: 16, 32, 64, 128 or 256.
-        Default: 32.
+      correct_bias: whether the mean error of quantization in a channel is subtracted from its
+        bias. Default: True.
+      equalize: whether to equalize the ranges of channels of neighboring convolutions first.
+        Default: False.
+      weight_bits: 8 or 4. With 4, weights of MatMul and Gemm are stored in 4 bits and everything
+        is computed in floats; activations, range, percentile, per_channel, correct_bias, equalize
+        and wide must not be set. Default: 8.
+      block_size: the number of 4-bit weights along the sum that share a scale: 16, 32, 64, 128 or
+        256. Default: 32.
       keep_float: operators, or names of nodes, that stay in floats.
       wide: names of nodes whose activations have 16 bits.
-      check: a safetensors file of inputs for the report. With a tensor "labels", the report has the
-        accuracy. Default: the calibration inputs. With 4-bit weights there is no default, and the report
-        has no errors without check.
-      alone: the number of inputs on which the report measures each layer quantized alone. They are the
-        first ones of calibration, or of check with 4-bit weights. Default: 0.
+      check: a safetensors file of inputs for the report. With a tensor "labels", the report has
+        the accuracy. Default: the calibration inputs. With 4-bit weights there is no default, and
+        the report has no errors without check.
+      alone: the number of inputs on which the report measures each layer quantized alone. They
+        are the first ones of calibration, or of check with 4-bit weights. Default: 0.
       external_data: files of the ONNX model's external data.
       **kwargs: attributes common to all rules.
     """

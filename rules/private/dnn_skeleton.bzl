@@ -34,7 +34,10 @@ DnnSkeletonInfo = provider(
 )
 
 def skeleton_name(prefix, version):
-    """Returns a skeleton library's file name. The stub uses the same name (gen/print/cppapi/remote.go)."""
+    """Returns a skeleton library's file name.
+
+    The stub uses the same name (gen/print/cppapi/remote.go).
+    """
     return "lib%s_%s_skel.so" % (prefix, version)
 
 def _linked(ctx, model):
@@ -118,7 +121,10 @@ REMOTE_ATTRS = {
 }
 
 def _refused(ctx, name, info):
-    """Declares a library that cannot be built. Its action fails with an error message of ours or of the toolchain."""
+    """Declares a library that cannot be built.
+
+    Its action fails with an error message of ours or of the toolchain.
+    """
     library = ctx.actions.declare_file("%s/%s" % (ctx.label.name, name))
     common = dict(
         mnemonic = "DnnRefuse",
@@ -143,8 +149,8 @@ def skeletons_of(ctx, prefix):
       prefix: the prefix of the model's C names.
 
     Returns:
-      A list of all libraries, and a list of those that can be built. The actions of the others fail,
-      because no toolchain can link them.
+      A list of all libraries, and a list of those that can be built. The actions of the others
+      fail, because no toolchain can link them.
     """
     if ctx.attr.backend != "hvx":
         return [], []

@@ -15,7 +15,7 @@ load(":runtimes.bzl", "RUNTIME_ATTRS")
 CANDIDATES = 8
 
 def _program(ctx, number, record):
-    """Declares a program of the model in which each block uses its candidate kernel of a given number.
+    """Declares a program in which each block of the model uses a candidate kernel by its number.
 
     Args:
       ctx: the rule's context.

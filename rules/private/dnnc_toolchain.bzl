@@ -29,8 +29,8 @@ def dnnc_toolchain(name, dnnc, exec_compatible_with = [], **kwargs):
     Args:
       name: the compiler's target. Pass `NAME_toolchain` to register_toolchains.
       dnnc: label of any executable that has dnnc's command line, built from source or prebuilt.
-      exec_compatible_with: constraints of the machines that can run a prebuilt executable. Leave it empty
-        for one that is built from source.
+      exec_compatible_with: constraints of the machines that can run a prebuilt executable. Leave
+        it empty for one that is built from source.
       **kwargs: attributes common to all rules.
     """
     _dnnc_toolchain(

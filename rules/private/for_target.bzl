@@ -1,4 +1,4 @@
-"""The transition to the platform of a dnn_model's target, and helpers for rules that start programs for it."""
+"""The transition to a dnn_model's target platform, and helpers for rules that run programs there."""
 
 load(":actions.bzl", "DNNC_GROUP")
 load(":dnnc_toolchain.bzl", "DNNC_TYPE")
@@ -24,11 +24,16 @@ FOR_TARGET_ATTRS = {
 }
 
 def only(dep):
-    """Returns the single target of an attribute with a transition. In some versions of Bazel, it is in a list."""
+    """Returns the single target of an attribute with a transition.
+
+    In some versions of Bazel, it is in a list.
+    """
     return dep[0] if type(dep) == type([]) else dep
 
 def dnnc_starter(ctx, name):
-    """Declares a symlink to the compiler as a rule's executable. It runs with a command that reads a plan.
+    """Declares a symlink to the compiler as a rule's executable.
+
+    The rule runs it with a command that reads a plan.
 
     Args:
       ctx: the context of a rule with DNNC_EXEC_GROUPS.
@@ -47,7 +52,9 @@ def dnnc_starter(ctx, name):
     return executable
 
 def plan_option(name):
-    """Returns the option --plan for a target of this package: the plan's path when `bazel run` starts the target.
+    """Returns the option --plan for a target of this package.
+
+    Its path is relative to the directory in which `bazel run` starts the target.
 
     Args:
       name: the target.

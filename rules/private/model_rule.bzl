@@ -37,7 +37,7 @@ def _chip(ctx):
     return toolchain.chip_info
 
 def _variants(ctx, chip):
-    """Returns DnnChipInfos of additional chips to make kernels for: [] with an OpenCL device, or on a DSP."""
+    """Returns DnnChipInfos of additional chips to make kernels for: [] for OpenCL and skeletons."""
     if ctx.attr.backend == "opencl" or ctx.attr.skeleton:
         return []
     variants = chip.variants if ctx.attr.chip_variants else [target[DnnChipInfo] for target in ctx.attr.variants]
@@ -45,7 +45,7 @@ def _variants(ctx, chip):
     return variants
 
 def _graph(ctx, base):
-    """Returns the network, imported here or by the target in src, directories with dumps, and files that describe pruning."""
+    """Returns the network from here or from src, directories with dumps, and reports of pruning."""
     if DnnGraphInfo in ctx.attr.src:
         for name in ["dims", "external_data", "pruning"]:
             if getattr(ctx.attr, name):

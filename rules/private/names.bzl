@@ -48,15 +48,15 @@ def is_identifier(text):
     return bool(text) and text[0] not in _DIGITS and _mangle(text) == text
 
 def is_prefix(text):
-    """Reports whether the text is valid as a prefix of C names: an identifier that the runtime does not use."""
+    """Reports whether the text is an identifier that is free as a prefix of C names."""
     return is_identifier(text) and text not in _OURS
 
 def is_namespace(text):
-    """Reports whether the text is a valid C++ namespace, such as a or a::b, without reserved names."""
+    """Reports whether the text is a C++ namespace without reserved names, such as a or a::b."""
     return all([is_identifier(part) and not _is_taken(part) for part in text.split("::")])
 
 def is_api(text):
-    """Reports whether the text is a valid header name: a relative path whose characters all file systems accept."""
+    """Reports whether the text is a relative path that all file systems accept."""
     plain = all([c in _LETTERS or c in _DIGITS or c in _API_PUNCTUATION for c in text.elems()])
     return plain and all([part not in ("", ".", "..") for part in text.split("/")])
 

@@ -1,4 +1,7 @@
-"""Runtime libraries that models are linked with. They are empty if no toolchain compiles C++ for the platform."""
+"""Runtime libraries that models are linked with.
+
+They are empty if no toolchain compiles C++ for the platform.
+"""
 
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 

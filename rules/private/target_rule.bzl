@@ -1,4 +1,4 @@
-"""The rule behind dnn_model with a target: builds a model for one platform in every configuration."""
+"""The rule behind dnn_model with a target. Every configuration builds the model for one platform."""
 
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
@@ -35,7 +35,7 @@ def _link(ctx, name, file):
     return link
 
 def _refusal(ctx, built_for):
-    """Returns the reason why a binary that depends on this target cannot link the model, or None."""
+    """Returns the reason why binaries of this configuration cannot link the model, or None."""
     if _same_platform(ctx, built_for):
         return None
     return ("%s is made for the platform %s, its target, and cannot be linked for %s: link a dnn_model without target, " +
@@ -47,7 +47,7 @@ def _refusal(ctx, built_for):
     )
 
 def _refused(ctx, info, refusal):
-    """Returns a CcInfo that cannot be used: compiling or linking with it fails with the refusal's text.
+    """Returns a CcInfo that cannot be used: its action fails with the text of the refusal.
 
     Without a CcInfo, Bazel would only report that it is missing, and not the reason.
     """

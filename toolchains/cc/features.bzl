@@ -61,7 +61,7 @@ _OPTIONAL_FLAGS = {
 }
 
 def _environment_flags(bare_cpu):
-    """Returns flags for a target with an operating system and C library, or for one without them."""
+    """Returns flags for a target with an operating system and C library, or without them."""
     if not bare_cpu:
         return [
             (_COMPILE, ["-fstack-protector-strong", "-Wall"]),
@@ -112,8 +112,9 @@ def clang_features(triple, more_flags = [], bare_cpu = ""):
     Args:
       triple: clang's target triple.
       more_flags: pairs of actions and flags, which come after the flags of every toolchain.
-      bare_cpu: for a target without libraries, the oldest processor that programs run on. There are no
-        -std= flags for such a target, because Bazel compiles C sources in a directory as C++.
+      bare_cpu: for a target without libraries, the oldest processor that programs run on. There
+        are no -std= flags for such a target, because Bazel compiles C sources in a directory as
+        C++.
 
     Returns:
       A list of features, in the order of their flags.
@@ -124,7 +125,9 @@ def clang_features(triple, more_flags = [], bare_cpu = ""):
     ]
 
 def vendor_features(compile_flags, link_flags):
-    """Returns the features of a toolchain with a vendor's clang, which has a default target, libraries and linker.
+    """Returns the features of a toolchain with a vendor's clang.
+
+    Such a clang has its own default target, libraries and linker.
 
     Args:
       compile_flags: flags for all compile actions, including assembly.

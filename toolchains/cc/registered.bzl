@@ -3,7 +3,9 @@
 load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
 
 def registered_toolchain(name, exec_cpu, constraints, identifier):
-    """Defines a cc_toolchain with NAME_config, and a toolchain NAME_toolchain. All tools read NAME_files.
+    """Defines a cc_toolchain with NAME_config, and a toolchain NAME_toolchain.
+
+    All tools read NAME_files.
 
     Args:
       name: the cc_toolchain's name.

@@ -1,4 +1,7 @@
-"""Finds this machine's clang and its supported targets. Toolchains for other targets fail with an error."""
+"""Finds this machine's clang and its supported targets.
+
+Toolchains for other targets fail with an error.
+"""
 
 load(":targets.bzl", "TARGETS", "constraints")
 
@@ -64,7 +67,7 @@ _MESSAGE = """
 """
 
 def _in_real_folder(program):
-    """Resolves links in a program's directory, because clang prints paths such as /bin/../include, and /bin may be a link."""
+    # clang prints paths such as /bin/../include, and /bin may be a link.
     return program.dirname.realpath.get_child(program.basename)
 
 def _find_tools(rctx):
@@ -112,7 +115,10 @@ def _include_directories(rctx, clang, target):
     return directories.keys()
 
 def _identity(rctx, tools):
-    """Returns the compiler's versions. They are an input of every action, so that caches distinguish versions."""
+    """Returns the compiler's versions.
+
+    They are an input of every action, so that caches distinguish versions.
+    """
     versions = [rctx.execute([tools[tool], "--version"]).stdout for tool in _REQUIRED]
     return "\n".join(versions)
 
@@ -153,10 +159,10 @@ def _clang_repository_impl(rctx):
 clang_repository = repository_rule(
     implementation = _clang_repository_impl,
     configure = True,
-    doc = """Defines a C++ toolchain for each target that this machine's clang, lld and libraries can build for.
+    doc = """Defines a C++ toolchain for each target that this machine's clang can build for.
 
-`@NAME//:all` registers these toolchains. //toolchains/cc has a toolchain for every target. If one is selected that is not available,
-the build fails with an error that names the missing part.""",
+`@NAME//:all` registers these toolchains. //toolchains/cc has a toolchain for every target. If one
+is selected that is not available, the build fails with an error that names the missing part.""",
     environ = ["PATH"],
     local = True,
 )

@@ -32,5 +32,5 @@ TARGETS = {
 }
 
 def constraints(target):
-    """Returns the constraints of a target's platforms as canonical labels, which are valid in every repository."""
+    """Returns the constraints of a target's platforms as labels for every repository."""
     return [str(constraint) for constraint in target.constraints]

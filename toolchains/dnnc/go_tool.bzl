@@ -1,7 +1,7 @@
 """Go programs that builds and users run, all built in one configuration.
 
-Bazel compiles Go's standard library for each configuration with a Go program. To share one, these programs are built for the
-execution platform with fixed settings of the Go rules.
+Bazel compiles Go's standard library for each configuration with a Go program. To share one, these
+programs are built for the execution platform with fixed settings of the Go rules.
 """
 
 load("@rules_go//go:def.bzl", "go_binary")

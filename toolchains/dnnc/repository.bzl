@@ -1,4 +1,4 @@
-"""Builds dnnc with `go build`, for WORKSPACE (//rules:workspace.bzl) and for modules without Go rules.
+"""Builds dnnc with `go build`, for WORKSPACE (//rules:workspace.bzl) and modules without Go rules.
 
 In MODULE.bazel:
 
@@ -53,7 +53,7 @@ native_binary(
 """
 
 def _version(text):
-    """Returns the numbers of a Go version: [1, 24] of "1.24", "go1.24rc1" or "devel go1.24-0123abc"."""
+    """Returns the numbers of a Go version: [1, 24] for "1.24", "go1.24rc1" or "devel go1.24-0"."""
     for word in text.split(" "):
         major, _, rest = word.removeprefix("go").partition(".")
         minor = ""
@@ -95,7 +95,7 @@ def _check_version(rctx, go, environment):
     return found[1], found[2]
 
 def _environment(rctx):
-    """Returns variables that keep the build inside the repository's directory and independent of the user's Go settings.
+    """Returns variables that keep the build in the repository's directory, the same for all users.
 
     The user's settings for the source of modules, such as GOPROXY, still apply.
     """
@@ -153,8 +153,9 @@ dnnc_repository = repository_rule(
             doc = "Absolute path of the go command. Default: the one on PATH.",
         ),
     },
-    doc = """Builds the compiler with the go command of the machine that runs Bazel, without Go rules.
+    doc = """Builds the compiler with this machine's go command, without Go rules.
 
-`register_toolchains("@NAME//:all")` registers the compiler, and `bazel run @NAME//:add` writes BUILD files. The compiler is
-built again when its sources in rules_dnn change. go downloads modules from `go env GOPROXY` and checks them with go.sum.""",
+`register_toolchains("@NAME//:all")` registers the compiler, and `bazel run @NAME//:add` writes
+BUILD files. The compiler is built again when its sources in rules_dnn change. go downloads modules
+from `go env GOPROXY` and checks them with go.sum.""",
 )

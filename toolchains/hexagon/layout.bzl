@@ -1,7 +1,8 @@
 """The directory layout of Qualcomm's Hexagon SDK, which is the same in releases 4 to 6.
 
 The layout and the flags of skeletons come from copies of the SDK's own CMake toolchain
-(build/cmake/hexagon_toolchain.cmake) in projects that build with it. They were not tested with an SDK.
+(build/cmake/hexagon_toolchain.cmake) in projects that build with it. They were not tested with an
+SDK.
 """
 
 # The directory of compilers below the SDK's, with a directory for each version.
@@ -38,11 +39,14 @@ def include_directories(version):
     return _INCLUDES + [qurt + "/" + folder for folder in _QURT_INCLUDES]
 
 def libraries(version):
-    """Returns the directory of position-independent libraries for a version, relative to a compiler's Tools."""
+    """Returns the directory of -fPIC libraries for a version, relative to a compiler's Tools."""
     return "target/hexagon/lib/%s/G0/pic" % version
 
 def compile_flags(version):
-    """Returns the compile flags of shared libraries for a version. -G0, because such libraries cannot have a small data section."""
+    """Returns the compile flags of shared libraries for a version.
+
+    They have -G0, because such libraries cannot have a small data section.
+    """
     return ["-m" + version, "-G0", "-Wall"]
 
 def link_flags(version, tools):

@@ -7,7 +7,8 @@ def hexagon_sdk(name = "rules_dnn_hexagon_sdk", path = "", tools = ""):
 
     Args:
       name: the repository's name.
-      path: the SDK's directory: an absolute path, or relative to the workspace. Default: HEXAGON_SDK_ROOT.
+      path: the SDK's directory: an absolute path, or relative to the workspace. Default:
+        HEXAGON_SDK_ROOT.
       tools: the version of the SDK's compiler to use, such as "8.7.06". Default: the newest.
     """
     hexagon_sdk_repository(name = name, path = path, tools = tools)

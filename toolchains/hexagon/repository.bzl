@@ -44,7 +44,7 @@ exit 1
 """
 
 def _constraints(version):
-    """Returns the constraints of a version's platform as canonical labels, which are valid in every repository."""
+    """Returns the constraints of a version's platform as labels for every repository."""
     return [
         str(Label(value))
         for value in CHIPS[_CHIP + version]["constraints"].values()
@@ -129,7 +129,9 @@ hexagon_sdk_repository = repository_rule(
     configure = True,
     doc = """Defines a C++ toolchain for each version of Hexagon, with Qualcomm's SDK.
 
-If no SDK is configured, there are no toolchains, and the next registered toolchain builds for the DSP. If the configured SDK cannot be used, the toolchains
-exist, so that Bazel does not silently use another one. Building a skeleton then fails with an error that explains what to do, and stubs still build.""",
+If no SDK is configured, there are no toolchains, and the next registered toolchain builds for the
+DSP. If the configured SDK cannot be used, the toolchains exist, so that Bazel does not silently use
+another one. Building a skeleton then fails with an error that explains what to do, and stubs still
+build.""",
     local = True,
 )

@@ -5,7 +5,9 @@ load(":config.bzl", "hexagon_toolchain_config")
 load(":layout.bzl", "PROGRAMS")
 
 def hexagon_toolchain(name, version, constraints, include_directories, programs = {}, missing = None):
-    """Defines a cc_toolchain with Qualcomm's SDK. The SDK's directories Tools, incs, ipc and rtos are in this package.
+    """Defines a cc_toolchain with Qualcomm's SDK.
+
+    The SDK's directories Tools, incs, ipc and rtos are in this package.
 
     Args:
       name: the cc_toolchain's name. Pass NAME_toolchain to register_toolchains.

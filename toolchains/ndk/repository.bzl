@@ -1,4 +1,7 @@
-"""Finds the Android NDK. Without an NDK, its toolchains fail with an error that explains what to do."""
+"""Finds the Android NDK.
+
+Without an NDK, its toolchains fail with an error that explains what to do.
+"""
 
 load(":release.bzl", "FIRST_API_LEVEL", "FIRST_RELEASE", "HOSTS", "LAST_RELEASE", "TRIPLES", "host_of", "is_known", "revision_of")
 
@@ -45,7 +48,10 @@ def _folder(rctx):
     return rctx.workspace_root.get_child(given) if given else None
 
 def _read(rctx, path):
-    """Returns a file's text, or None. Bazel runs the rule again if the file is created, changed or deleted."""
+    """Returns a file's text, or None.
+
+    Bazel runs the rule again if the file is created, changed or deleted.
+    """
     rctx.watch(path)
     return rctx.read(path) if path.exists else None
 
@@ -123,8 +129,9 @@ ndk_repository = repository_rule(
         ),
     },
     configure = True,
-    doc = """Defines aarch64_toolchain and x86_64_toolchain: C++ toolchains for Android, with this machine's NDK.
+    doc = """Defines aarch64_toolchain and x86_64_toolchain: C++ toolchains for Android.
 
-The repository also loads without an NDK. Then a build that selects one of the toolchains fails with an error that explains what to do.""",
+They use this machine's NDK. The repository also loads without an NDK. Then a build that selects one
+of the toolchains fails with an error that explains what to do.""",
     local = True,
 )

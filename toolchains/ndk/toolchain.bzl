@@ -50,7 +50,9 @@ def _libraries(clang_version, triple, api_level):
     ], allow_empty = True)
 
 def ndk_toolchain(name, target_cpu, triple, api_level, clang_version, exec_constraints, suffix):
-    """Defines a cc_toolchain with the NDK. The NDK's directories bin, lib and sysroot are in this package.
+    """Defines a cc_toolchain with the NDK.
+
+    The NDK's directories bin, lib and sysroot are in this package.
 
     Args:
       name: the cc_toolchain's name. Pass NAME_toolchain to register_toolchains.

@@ -54,7 +54,8 @@ qemu_repository = repository_rule(
     configure = True,
     doc = """Defines qemu_aarch64 and qemu_hexagon, which run a program with its arguments.
 
-If this machine does not have an emulator, its target is incompatible with every platform, and so are targets that depend on it.
+If this machine does not have an emulator, its target is incompatible with every platform, and so
+are targets that depend on it.
 Bazel skips such tests.""",
     environ = ["PATH"],
     local = True,
