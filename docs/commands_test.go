@@ -13,8 +13,8 @@ import (
 	"rules_dnn/tools/docs/snippet"
 )
 
-// TestCommands: commands of all shell blocks, also of those that no test runs, name packages that are there and options that
-// their tools have.
+// TestCommands checks the commands in all shell blocks, including blocks that no test runs. They
+// must name existing packages, and options that their tools have.
 func TestCommands(t *testing.T) {
 	root := rulesRoot(t)
 	helps := toolHelps(t)
@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 	require.Greater(t, checked, 50, "options that were found in help texts")
 }
 
-// commands splits a script at its lines, joining those that end with a backslash, and drops comments.
+// commands splits a script into lines and drops comments. It joins lines that end with a backslash.
 func commands(script string) []string {
 	var out []string
 	for _, line := range strings.Split(strings.ReplaceAll(script, "\\\n", " "), "\n") {
@@ -69,7 +69,7 @@ var (
 	flags = regexp.MustCompile(`(?:^|\s)--?([a-z][\w-]*)`)
 )
 
-// checkCommand checks a command and returns how many options it found in a help text.
+// checkCommand checks a command and returns the number of options that it found in a help text.
 func checkCommand(t *testing.T, root, page, command string, helps map[string]string) int {
 	if strings.Contains(command, "bazel") {
 		for _, m := range label.FindAllStringSubmatch(command, -1) {
@@ -89,7 +89,7 @@ func checkCommand(t *testing.T, root, page, command string, helps map[string]str
 	return n
 }
 
-// toolOf finds the tool of ours that a command runs, and its arguments.
+// toolOf returns the tool of rules_dnn that a command runs, and its arguments.
 func toolOf(command string, helps map[string]string) (name, args string) {
 	for _, start := range []string{`go run \./tools/(\w+)`, `go run \./gen/cmd/(\w+)`, `//tools/(\w+) --`, `//gen/cmd/(\w+) --`, `@rules_dnn//:(\w+) --`, `^(?:\./)?(dnnc|dnntrain)`} {
 		m := regexp.MustCompile(start + `\s(.*)$`).FindStringSubmatch(command)
@@ -100,7 +100,7 @@ func toolOf(command string, helps map[string]string) (name, args string) {
 	return "", ""
 }
 
-// removeQuoted drops text in quotes, which are values.
+// removeQuoted drops quoted texts, which are values of options.
 func removeQuoted(args string) string {
 	return regexp.MustCompile(`'[^']*'|"[^"]*"`).ReplaceAllString(args, "X")
 }

@@ -1,4 +1,4 @@
-// Package docs_test checks the pages of the documentation: links, lines, and commands. e2e runs their examples.
+// Package docs_test checks links, lines and commands in the documentation. e2e runs the examples.
 package docs_test
 
 import (
@@ -18,7 +18,7 @@ import (
 	"rules_dnn/tools/docs/snippet"
 )
 
-// rulesRoot finds the checkout: Bazel's runfiles are links to it.
+// rulesRoot returns the checkout's directory. Bazel's runfiles are links to it.
 func rulesRoot(t *testing.T) string {
 	file, err := filepath.EvalSymlinks("docs_test.go")
 	require.NoError(t, err)
@@ -27,7 +27,7 @@ func rulesRoot(t *testing.T) string {
 	return filepath.Dir(filepath.Dir(file))
 }
 
-// walk calls f with each file of the repository that people wrote, by its path from the root.
+// walk calls f with the path of each hand-written file of the repository, relative to the root.
 func walk(t *testing.T, f func(path string)) {
 	root := rulesRoot(t)
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -45,7 +45,7 @@ func walk(t *testing.T, f func(path string)) {
 	}))
 }
 
-// pages returns all Markdown files, by their paths from the root.
+// pages returns the paths of all Markdown files, relative to the root.
 func pages(t *testing.T) []string {
 	var out []string
 	walk(t, func(path string) {
@@ -57,7 +57,8 @@ func pages(t *testing.T) []string {
 	return out
 }
 
-// ours reports whether a page follows the rules for documentation: those of folders with code are older.
+// ours reports whether a page must follow the rules for documentation. Pages in directories with
+// code are older and need not.
 func ours(path string) bool {
 	return !strings.Contains(path, "/") || strings.HasPrefix(path, "docs/") || strings.HasPrefix(path, "examples/") || strings.HasPrefix(path, ".github/")
 }
@@ -68,7 +69,7 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
-// prose returns the lines of a page without blocks of code, which are empty then.
+// prose returns the lines of a page. Lines in blocks of code are replaced by empty lines.
 func prose(text string) []string {
 	lines := strings.Split(text, "\n")
 	code := false
@@ -88,7 +89,7 @@ var inlineCode = regexp.MustCompile("`[^`]*`")
 
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|srcset)="([^"]+)"`)
 
-// TestLinks follows links to files and headings of the repository.
+// TestLinks checks that links to files and headings of the repository have targets.
 func TestLinks(t *testing.T) {
 	root := rulesRoot(t)
 	for _, page := range pages(t) {
@@ -113,7 +114,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// anchors returns the names by which a page's headings are linked.
+// anchors returns the anchors of a page's headings.
 func anchors(text string) []string {
 	var out []string
 	for _, line := range prose(text) {
@@ -124,7 +125,7 @@ func anchors(text string) []string {
 	return out
 }
 
-// slug makes an anchor of a heading, as GitHub does.
+// slug returns the anchor of a heading, by GitHub's rules.
 func slug(title string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -139,7 +140,7 @@ func slug(title string) string {
 
 var mentioned = regexp.MustCompile(`\bdocs/[\w/]+\.md\b`)
 
-// TestMentions: pages that code, messages and other pages name are there.
+// TestMentions checks that pages exist that code, messages and other pages name.
 func TestMentions(t *testing.T) {
 	root := rulesRoot(t)
 	kinds := []string{".go", ".bzl", ".bazel", ".py", ".cc", ".h", ".md", ".txt", ".sh", ".star", ".json"}
@@ -154,7 +155,8 @@ func TestMentions(t *testing.T) {
 	})
 }
 
-// maxLines are the longest pages; generated references and the changelog have no limit.
+// maxLines returns the maximum number of lines of a page. Generated pages and the changelog have no
+// limit.
 func maxLines(page string) int {
 	switch {
 	case page == "README.md":
@@ -169,7 +171,7 @@ func maxLines(page string) int {
 
 const columns = 100
 
-// TestLengths: pages are short, and so are lines outside of tables and code.
+// TestLengths checks the length of pages, and of lines outside tables and code.
 func TestLengths(t *testing.T) {
 	for _, page := range pages(t) {
 		if !ours(page) {
@@ -188,7 +190,8 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestBlocks: each block of code says what tests do with it, and no code hides in indented lines.
+// TestBlocks checks that each block of code has a mark for tests, and that no code is indented
+// instead of fenced.
 func TestBlocks(t *testing.T) {
 	root := rulesRoot(t)
 	for _, page := range pages(t) {
@@ -205,7 +208,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestFileNames: readers do not see a block's mark, so that the text before names the file.
+// TestFileNames checks that the text before a block names its file, because readers do not see the
+// block's mark.
 func TestFileNames(t *testing.T) {
 	root := rulesRoot(t)
 	for _, page := range pages(t) {
@@ -224,7 +228,7 @@ func TestFileNames(t *testing.T) {
 	}
 }
 
-// TestChangelog: a version a heading, a line an entry.
+// TestChangelog checks that each version is a heading and each entry a line.
 func TestChangelog(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(read(t, "CHANGELOG.md")), "\n")
 	require.Equal(t, "# Changelog", lines[0])
@@ -244,7 +248,7 @@ func TestChangelog(t *testing.T) {
 	}
 }
 
-// TestExamplesAreModules: Bazel does not take modules of examples for packages of this one.
+// TestExamplesAreModules checks that Bazel ignores the modules of examples in this module.
 func TestExamplesAreModules(t *testing.T) {
 	ignored := strings.Split(read(t, ".bazelignore"), "\n")
 	found := 0

@@ -17,7 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew: bazelw test //e2e:e2e_test --test_arg=-update")
 
-// android builds for two ABIs of Android. All other tests show that a workspace with ndk.configure() needs no NDK.
+// android builds for two ABIs of Android. All other tests run without an NDK, although their
+// workspace has ndk.configure().
 func android(t *testing.T, w *workspace) {
 	t.Run("NoNDK", func(t *testing.T) { noNDK(t, w) })
 	ndk := writeNDK(t, "27.2.12479018", androidtest.APILevel)
@@ -25,7 +26,7 @@ func android(t *testing.T, w *workspace) {
 	t.Run("Libraries", func(t *testing.T) { androidLibraries(t, w, use) })
 }
 
-// noNDK asks for Android where there is no NDK that would do.
+// noNDK builds for Android without a usable NDK, and checks the errors.
 func noNDK(t *testing.T, w *workspace) {
 	for _, c := range []struct{ name, dir, want string }{
 		{"unset", "", "but ANDROID_NDK_HOME is not set."},
@@ -44,15 +45,15 @@ func noNDK(t *testing.T, w *workspace) {
 	}
 }
 
-// androidLibraries links a model for two ABIs in one build, alone and with an app's code, and in a program, and compares
-// the command lines with golden ones.
+// androidLibraries links a model for two ABIs in one build: alone, with an app's code, and in a
+// program. It compares the command lines with golden ones.
 func androidLibraries(t *testing.T, w *workspace, use string) {
 	spawns := w.logged(t, use, "//:android")
 	bin := w.bin(t, use)
 	for i, folder := range []string{"arm64-v8a", "x86_64"} {
 		t.Run(folder, func(t *testing.T) {
 			abi := androidtest.ABIs[i]
-			// A library with variants has functions that one for a single chip does not.
+			// A library with variants has functions that a library for a single chip does not have.
 			platform := "--platforms=@rules_dnn//platforms:" + []string{"android_arm64", "android_x86_64"}[i]
 			w.bazel(t, "build", use, platform, "//:relu")
 			api := androidtest.Exports(t, filepath.Join(w.bin(t, use, platform), "relu/include/relu.h"), "relu")
@@ -83,10 +84,10 @@ func oldAndroid(t *testing.T, w *workspace) {
 	androidtest.CheckLibrary(t, filepath.Join(bin, "librelu_shared.so"), abi, api)
 }
 
-// outputs are files of which the commands that make them are compared.
+// outputs are files whose commands are compared with golden ones.
 var outputs = []string{"relu_kernels_0.pic.o", "relu_x86_64_v4_kernels_0.pic.o", "relu.weights.pic.o", "relu_hvx_api.pic.o", "session.pic.o", "dnn_pool.pic.o", "librelu.a", "librelu_shared.so", "librelu_hvx_shared.so", "libapp.so", "on_device"}
 
-// compareCommands compares the commands that make files of a configuration with those of e2e/testdata.
+// compareCommands compares the commands that make files of a configuration with e2e/testdata.
 func compareCommands(t *testing.T, w *workspace, name, folder string, outputs []string, spawns []spawn) {
 	t.Helper()
 	var got strings.Builder
@@ -107,7 +108,8 @@ func compareCommands(t *testing.T, w *workspace, name, folder string, outputs []
 	assert.Equal(t, string(want), got.String(), "commands for %s; to accept them: bazelw test //e2e:e2e_test --test_arg=-update", name)
 }
 
-// configuration is the folder below bazel-out of what was compiled for an ABI.
+// configuration returns the directory below bazel-out with the files that were compiled for an
+// ABI.
 func configuration(t *testing.T, abi androidtest.ABI, spawns []spawn) string {
 	t.Helper()
 	for _, s := range spawns {
@@ -119,7 +121,8 @@ func configuration(t *testing.T, abi androidtest.ABI, spawns []spawn) string {
 	return ""
 }
 
-// commandLine is a word a line, with those of parameter files.
+// commandLine returns the words of a command, one on each line, including the words of parameter
+// files.
 func commandLine(t *testing.T, w *workspace, s spawn) string {
 	t.Helper()
 	var b strings.Builder
@@ -138,7 +141,8 @@ func commandLine(t *testing.T, w *workspace, s spawn) string {
 	return text
 }
 
-// Names that depend on Bazel's version, on the configuration and on how the runtime is split into files.
+// Names that depend on Bazel's version, on the configuration and on the runtime's division into
+// files.
 var variable = []struct {
 	pattern *regexp.Regexp
 	name    string

@@ -1,4 +1,4 @@
-// Package e2e uses rules_dnn from other workspaces, as its users do: each test runs Bazel.
+// Package e2e uses rules_dnn from other workspaces, like its users. Each test runs Bazel.
 package e2e_test
 
 import (
@@ -21,13 +21,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// bias is what the network relu.onnx adds before it cuts off negative numbers.
+// bias has the numbers that the network relu.onnx adds before the Relu.
 var bias = [4]float32{1.5, -2.25, 0.5, 3}
 
 // rows are the inputs of main.cc.
 var rows = [8]float32{-1, 0, 1, 2, 10, 20, -30, -40}
 
-// answer is what main.cc prints.
+// answer returns the text that main.cc prints.
 func answer(bias [4]float32) string {
 	words := make([]string, len(rows))
 	for i, x := range rows {
@@ -107,7 +107,8 @@ func runBothABIs(t *testing.T, bin, want string) {
 	}
 }
 
-// runABIs runs a program of the target abis for each platform for which that is possible here.
+// runABIs runs the program of the target abis for each platform that this machine can run or
+// emulate.
 func runABIs(t *testing.T, bin, program string) map[string]string {
 	t.Helper()
 	printed := map[string]string{"host": run(t, "", filepath.Join(bin, "abis", "host", program))}
@@ -130,7 +131,7 @@ func manyModels(t *testing.T, w *workspace) {
 	}
 }
 
-// weightsFile loads weights at run time: the right file works, another does not.
+// weightsFile checks that a program loads its weights at run time, and rejects a wrong file.
 func weightsFile(t *testing.T, w *workspace) {
 	w.bazel(t, "build", "//:from_file")
 	bin := w.bin(t)
@@ -142,7 +143,7 @@ func weightsFile(t *testing.T, w *workspace) {
 	assert.Contains(t, string(out), "weights")
 }
 
-// benchmark asks the benchmark's program to run with inputs of ours, and for what it computed.
+// benchmark sends inputs to the benchmark program and compares the outputs.
 func benchmark(t *testing.T, w *workspace) {
 	w.bazel(t, "build", "//:benchmark")
 	dir := t.TempDir()
@@ -170,7 +171,7 @@ func benchmark(t *testing.T, w *workspace) {
 	assert.Equal(t, answer(bias), strings.Join(words, " "))
 }
 
-// measure measures models as a user does: with the weights in the library and beside the program.
+// measure measures models like a user, with the weights in the library and in a file.
 func measure(t *testing.T, w *workspace) {
 	for _, name := range []string{"relu", "relu_file"} {
 		page := filepath.Join(t.TempDir(), "page.html")
@@ -191,7 +192,7 @@ func measure(t *testing.T, w *workspace) {
 	}
 }
 
-// npy makes a file of NumPy's format.
+// npy writes a file in NumPy's format.
 func npy(shape string, values []float32) []byte {
 	header := fmt.Sprintf("{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", shape)
 	header += strings.Repeat(" ", 127-10-len(header)) + "\n"
@@ -203,8 +204,8 @@ func npy(shape string, values []float32) []byte {
 	return file
 }
 
-// ownCompiler sees that code for the host is compiled by the user's toolchain, and, to know that the
-// test can fail, that code for arm64 is not.
+// ownCompiler checks that the user's toolchain compiles code for the host. To prove that the
+// check can fail, it also checks that this toolchain does not compile code for arm64.
 func ownCompiler(t *testing.T, w *workspace) {
 	const query, ours = "mnemonic(CppCompile, //:relu)", "rules_dnn_clang"
 	out := w.bazel(t, "aquery", query)
@@ -213,7 +214,7 @@ func ownCompiler(t *testing.T, w *workspace) {
 	assert.Contains(t, w.bazel(t, "aquery", "--platforms=@rules_dnn//platforms:linux_arm64", query), ours)
 }
 
-// actions sees how the compiler runs.
+// actions checks the actions that run the compiler.
 func actions(t *testing.T, w *workspace) {
 	out := w.bazel(t, "aquery", "--include_commandline", "mnemonic('Dnn.*', //:relu)")
 	assert.Equal(t, 2, strings.Count(out, "Mnemonic: Dnn"))
@@ -225,7 +226,7 @@ func actions(t *testing.T, w *workspace) {
 	}
 }
 
-// diskCache builds again after a clean: nothing runs.
+// diskCache checks that no action runs in a build after a clean.
 func diskCache(t *testing.T, w *workspace) {
 	w.bazel(t, "build", "//:static", "//:benchmark", "//:abis")
 	w.bazel(t, "clean")
@@ -236,7 +237,7 @@ func diskCache(t *testing.T, w *workspace) {
 	}
 }
 
-// addModel writes the BUILD file of a model by machine, and builds what it says.
+// addModel writes the BUILD file of a model with `add`, and builds its target.
 func addModel(t *testing.T, w *workspace) {
 	model, err := os.ReadFile(filepath.Join(w.dir, "relu.onnx"))
 	require.NoError(t, err)
@@ -260,7 +261,7 @@ dnn_model(
 	w.bazel(t, "build", "//added:new")
 	w.bazel(t, "run", "@rules_dnn//:add", "--", "added/new.onnx", "--check")
 
-	// Beside the model, where its folder is no package.
+	// add writes a BUILD file beside the model if its directory is not a package.
 	require.NoError(t, os.Mkdir(filepath.Join(w.dir, "beside"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "beside", "new.onnx"), model, 0o644))
 	out = w.bazel(t, "run", "@rules_dnn//:add", "--", "beside/new.onnx")
@@ -268,10 +269,10 @@ dnn_model(
 	w.bazel(t, "build", "--nobuild", "//beside:new")
 }
 
-// digests hashes every file of a model, its libraries and a program.
+// digests returns the hashes of all files of a model, its libraries and a program.
 func digests(t *testing.T, w *workspace, mode string) map[string]string {
 	flags := []string{"--compilation_mode=" + mode}
-	// Nothing of the model comes from a cache that both workspaces share.
+	// The model's files must not come from a cache that both workspaces share.
 	fresh := "--modify_execution_info=(Dnn|Cpp).*=+no-cache"
 	for _, s := range w.logged(t, append(flags, fresh, "--output_groups=default,sources,weights", "//:relu", "//:static", "//:answer_shared", "//:relu_arm64.model")...) {
 		ours := strings.HasPrefix(s.Mnemonic, "Dnn") || strings.HasPrefix(s.Mnemonic, "Cpp")
@@ -294,7 +295,8 @@ func digests(t *testing.T, w *workspace, mode string) map[string]string {
 	return found
 }
 
-// sameBytes builds in two folders with two output bases, for use and for debugging.
+// sameBytes builds in two directories with two output bases, optimized and for debugging, and
+// compares the bytes.
 func sameBytes(t *testing.T, w, other *workspace) {
 	fast := digests(t, w, "fastbuild")
 	assert.Greater(t, len(fast), 8)
@@ -308,13 +310,13 @@ func sameBytes(t *testing.T, w, other *workspace) {
 	}
 }
 
-// oneImport edits a weight, as one does, and builds for two platforms: the model is
-// imported once, and the answer is the new one.
+// oneImport edits a weight and builds for two platforms. It checks that the model is imported
+// once, and that the results change.
 func oneImport(t *testing.T, w *workspace) {
 	const strip = "--experimental_output_paths=strip"
 	w.bazel(t, "build", strip, "//:abis")
 	edited := bias
-	// Never seen before, so in no cache.
+	// A new value, so that no cache has it.
 	edited[0] = 1 + float32(time.Now().UnixNano()%(1<<22))/(1<<23)
 	edit(t, filepath.Join(w.dir, "relu.onnx"), bias[0], edited[0])
 	ran := map[string]int{}
@@ -334,8 +336,8 @@ func oneImport(t *testing.T, w *workspace) {
 	runBothABIs(t, w.bin(t, strip), answer(edited))
 }
 
-// withoutGoRules sees that a module can have the compiler built by a go of its choice. TestWorkspace
-// builds so; here a fake go reports that it is the one that would.
+// withoutGoRules checks that a module can choose the go command that builds the compiler. A fake
+// go reports that it was called. TestWorkspace has a complete build of this kind.
 func withoutGoRules(t *testing.T, w *workspace) {
 	path := filepath.Join(w.dir, "MODULE.bazel")
 	text, err := os.ReadFile(path)
@@ -353,10 +355,10 @@ register_toolchains("@dnnc//:all")
 	require.NoError(t, os.WriteFile(path, append(text, more...), 0o644))
 	_, refused, err := w.try("build", "--nobuild", "//:relu")
 	require.Error(t, err)
-	assert.Contains(t, refused, `go = "/nowhere/go": there is no such file`)
+	assert.Contains(t, refused, `go = "/nowhere/go": the file does not exist`)
 }
 
-// edit replaces a number in a model; all others stay.
+// edit replaces a number in a model.
 func edit(t *testing.T, file string, from, to float32) {
 	data, err := os.ReadFile(file)
 	require.NoError(t, err)

@@ -16,22 +16,23 @@ import (
 	"rules_dnn/tools/docs/snippet"
 )
 
-// A page's files and commands are those of a reader who has followed README: its module, its first network, and then the page.
+// The tests of a page first follow README, and then the page, as a reader would.
 
-// where rules_dnn is, by README.md.
+// thirdParty is the directory of rules_dnn in README.md.
 const thirdParty = "third_party/rules_dnn"
 
-// blocks returns the blocks of a page, by its path from the root.
+// blocks returns the code blocks of a page. path is relative to the root.
 func blocks(t *testing.T, page string) []snippet.Block {
 	out, err := snippet.Read(filepath.Join(rulesRoot(t), page))
 	require.NoError(t, err)
 	return out
 }
 
-// appended are files of which a page has parts: they follow README's. Others take the place of README's.
+// appended lists files whose blocks on a page are appended to README's file. Other files replace
+// README's.
 var appended = map[string]bool{".bazelrc": true, "BUILD": true, "MODULE.bazel": true}
 
-// files joins the blocks that are files, by their names.
+// files returns the texts of files by name. Blocks of the same file are joined.
 func files(pages ...[]snippet.Block) map[string]string {
 	out := map[string]string{}
 	for _, page := range pages {
@@ -46,13 +47,13 @@ func files(pages ...[]snippet.Block) map[string]string {
 	return out
 }
 
-// reader is a module beside a link to the checkout.
+// reader is a module with a link to the checkout.
 type reader struct {
 	*workspace
 	tools string // a folder with a command bazel
 }
 
-// newReader makes a module with README's files.
+// newReader returns a module with README's files.
 func newReader(t *testing.T) *reader {
 	dir := filepath.Join(os.Getenv("TEST_TMPDIR"), "examples")
 	require.NoError(t, os.RemoveAll(dir))
@@ -61,7 +62,7 @@ func newReader(t *testing.T) *reader {
 	return r
 }
 
-// begin makes the module anew, with the files of README and of a page.
+// begin replaces the module's files by the files of README and of a page.
 func (r *reader) begin(t *testing.T, page string) {
 	require.NoError(t, os.RemoveAll(r.dir))
 	require.NoError(t, os.MkdirAll(filepath.Join(r.dir, filepath.Dir(thirdParty)), 0o755))
@@ -83,7 +84,7 @@ func (r *reader) write(t *testing.T, name, text string) {
 	require.NoError(t, os.WriteFile(filepath.Join(r.dir, name), []byte(text), 0o644))
 }
 
-// bazelCommand is a command bazel for scripts. With ANALYZE it builds nothing.
+// bazelCommand is a script that takes the place of bazel. With ANALYZE it only analyzes targets.
 const bazelCommand = `#!/bin/bash
 command=$1
 shift
@@ -108,7 +109,7 @@ PATH='%s' # without this command, which bazelw would take for Bazel
 exec '%s/bazelw' '--output_base=%s' --max_idle_secs=60 "$command" $quiet "$@"
 `
 
-// sh runs a script as a reader does, and returns what it prints.
+// sh runs a script like a reader, and returns its output.
 func (r *reader) sh(t *testing.T, script string, env ...string) string {
 	t.Helper()
 	require.NoError(t, os.WriteFile(filepath.Join(r.tools, "bazel"), []byte(fmt.Sprintf(bazelCommand, os.Getenv("PATH"), r.root, r.base)), 0o755))
@@ -123,7 +124,7 @@ func (r *reader) sh(t *testing.T, script string, env ...string) string {
 
 var analyze = flag.Bool("analyze", false, "only analyze what the commands of guides and examples build; README's are always run. All run by: bazelw test //e2e:e2e_test --test_arg=-analyze=false")
 
-// play runs the commands of a page, and returns what they print; nothing if it only analyzes.
+// play runs the commands of a page and returns their output, or "" if it only analyzes targets.
 func (r *reader) play(t *testing.T, page string, analyze bool) string {
 	var out strings.Builder
 	for _, b := range blocks(t, page) {
@@ -139,7 +140,7 @@ func (r *reader) play(t *testing.T, page string, analyze bool) string {
 	return out.String()
 }
 
-// analyzable leaves the commands of a script that need nothing that was built.
+// analyzable returns the commands of a script that do not need outputs of a build.
 func analyzable(script string) string {
 	var out strings.Builder
 	for _, line := range strings.Split(strings.ReplaceAll(script, "\\\n", " "), "\n") {
@@ -150,7 +151,7 @@ func analyzable(script string) string {
 	return out.String()
 }
 
-// TestExamples: what README and each guide tell to type works, in their order.
+// TestExamples checks that the commands of README and of each guide work in order.
 func TestExamples(t *testing.T) {
 	if os.Getenv("TEST_TMPDIR") == "" {
 		t.Skip("runs Bazel; use bazel test //e2e:e2e_test")
@@ -178,15 +179,15 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// numbers is what main.cc prints.
+// numbers matches the output of main.cc.
 var numbers = regexp.MustCompile(`(?m)^(-?\d+\.\d{3} ){10}ok$`)
 
-// readmeExample is a newcomer's first hour.
+// readmeExample follows README, and checks the error that a reader without the toolchain gets.
 func readmeExample(t *testing.T, r *reader) {
 	r.begin(t, "README.md")
 	assert.Regexp(t, numbers, r.play(t, "README.md", false))
 	r.sh(t, "bazel build //...", "ANALYZE=1") // the copy's own packages are not loaded
-	// A reader who does not register the toolchain is told to.
+	// If the reader does not register the toolchain, the error explains how.
 	const line = "register_toolchains(\"@rules_dnn//toolchains/cc:linux_arm64\")\n"
 	module := files(blocks(t, "README.md"))["MODULE.bazel"]
 	require.Contains(t, module, line)
@@ -198,7 +199,7 @@ func readmeExample(t *testing.T, r *reader) {
 	assert.Contains(t, refused, strings.TrimSpace(line))
 }
 
-// TestExampleModules: the commands of examples/README.md work in each module there.
+// TestExampleModules checks that the commands of examples/README.md work in each module there.
 func TestExampleModules(t *testing.T) {
 	if os.Getenv("TEST_TMPDIR") == "" {
 		t.Skip("runs Bazel; use bazel test //e2e:e2e_test")
@@ -230,7 +231,7 @@ func TestExampleModules(t *testing.T) {
 	}
 }
 
-// beginModule makes the module anew, as a copy of an example beside a link to the checkout.
+// beginModule replaces the module by a copy of an example, with a link to the checkout.
 func (r *reader) beginModule(t *testing.T, name string) {
 	require.NoError(t, os.RemoveAll(r.dir))
 	copyTree(t, filepath.Join(r.root, "examples", name), r.dir)
@@ -244,7 +245,7 @@ func (r *reader) beginModule(t *testing.T, name string) {
 	r.write(t, ".bazelignore", thirdParty+"\n")
 }
 
-// checks look at what the commands of a page did, besides that none failed.
+// checks has additional checks of the results of a page's commands.
 var checks = map[string]func(t *testing.T, r *reader, printed string){
 	"arm_linux.md": func(t *testing.T, r *reader, printed string) {
 		assert.Contains(t, printed, "net_arm64/libnet_arm64.a\n")
@@ -274,7 +275,7 @@ var checks = map[string]func(t *testing.T, r *reader, printed string){
 	},
 }
 
-// TestStandalone: blocks of commands that need no Bazel.
+// TestStandalone runs the commands that do not need Bazel.
 func TestStandalone(t *testing.T) {
 	if os.Getenv("TEST_TMPDIR") == "" {
 		t.Skip("compiles a network; use bazel test //e2e:e2e_test")
@@ -301,7 +302,7 @@ func TestStandalone(t *testing.T) {
 	assert.Regexp(t, numbers, printed)
 }
 
-// TestReadmeWorkspace: the WORKSPACE of the page about installation is the one that TestWorkspace builds with.
+// TestReadmeWorkspace checks that the installation guide has the same WORKSPACE as TestWorkspace.
 func TestReadmeWorkspace(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(rulesRoot(t), "e2e", "workspace", "WORKSPACE"))
 	require.NoError(t, err)
@@ -316,7 +317,7 @@ func TestReadmeWorkspace(t *testing.T) {
 		require.True(t, ok, "e2e/workspace/WORKSPACE lacks a line of docs/guides/install.md, or has it elsewhere: %s", line)
 		rest = after
 	}
-	// What is downloaded is known.
+	// The download has a checksum.
 	for _, name := range []string{"WORKSPACE", "e2e/workspace/WORKSPACE"} {
 		text, err := os.ReadFile(filepath.Join(rulesRoot(t), name))
 		require.NoError(t, err)

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// features are what users turn on for a whole build: each builds a program with a model, which prints the same.
+// features are toolchain features and modes that users enable for a whole build. With each of
+// them, a program with a model must print the same.
 var features = []struct {
 	name  string
 	flags []string
@@ -34,12 +35,12 @@ func cppFeatures(t *testing.T, w *workspace) {
 	t.Run("coverage", func(t *testing.T) { coverage(t, w) })
 }
 
-// merger stands in for the program by which Bazel merges what was measured, which it would download.
+// merger replaces the program that merges coverage data, because Bazel would download it.
 const merger = `#!/bin/sh
 for a in "$@"; do case $a in --output_file=*) : >"${a#--output_file=}" ;; esac; done
 `
 
-// coverage measures a test of a model, as `bazel coverage` does.
+// coverage runs `bazel coverage` for a test of a model.
 func coverage(t *testing.T, w *workspace) {
 	dir := filepath.Join(w.dir, "coverage")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -65,8 +66,9 @@ cc_test(
 	w.bazel(t, "coverage", "--combined_report=none", "--coverage_output_generator=//coverage:merger", "--coverage_report_generator=//coverage:merger", "//coverage:test")
 }
 
-// nextFlags are what newer releases of Bazel flip, as far as the modules of the offline set-up allow. Not among them:
-//   - --incompatible_stop_exporting_language_modules: rules_cc 0.0.11 gives no CcInfo to anybody with it;
+// nextFlags are flags that newer releases of Bazel flip, if the modules of the offline set-up
+// work with them. These do not work:
+//   - --incompatible_stop_exporting_language_modules: rules_cc 0.0.11 exports no CcInfo with it;
 //   - --incompatible_no_rule_outputs_param: Bazel 7's own rules need that parameter;
 //   - --noincompatible_enable_deprecated_label_apis: the rules_license there uses them.
 var nextFlags = []string{
@@ -96,7 +98,7 @@ var nextFlags = []string{
 	"--noenable_workspace",
 }
 
-// nextBazel analyses all kinds of targets as newer releases of Bazel do.
+// nextBazel analyzes all kinds of targets with the flags of newer Bazel releases.
 func nextBazel(t *testing.T, w *workspace) {
 	if version := bazelVersion(t); version[0] != '7' {
 		t.Skip("Bazel " + version + " may not know the flags")

@@ -13,15 +13,16 @@ import (
 	"rules_dnn/tests/android/androidtest"
 )
 
-// ndk is a folder that is like an Android NDK, and not Android's: its tools run this machine's LLVM, its
-// headers and libraries are those of androidtest. There are no C++ headers, and the C++ library is empty.
+// ndk is a synthetic Android NDK. Its tools run this machine's LLVM, and androidtest provides its
+// headers and libraries. It has no C++ headers, and its C++ library is empty.
 type ndk struct {
 	dir      string
 	prebuilt string // the folder of tools
 	clang    string // the folder of clang's own headers and libraries
 }
 
-// writeNDK makes an NDK in a new folder. Actions see it there: under /tmp they would not.
+// writeNDK writes an NDK to a new directory. The directory is not in /tmp, because actions cannot
+// read that.
 func writeNDK(t *testing.T, revision, apiLevel string) *ndk {
 	n := &ndk{dir: filepath.Join(os.Getenv("TEST_TMPDIR"), "ndk-"+revision)}
 	require.NoError(t, os.RemoveAll(n.dir))
@@ -32,7 +33,7 @@ func writeNDK(t *testing.T, revision, apiLevel string) *ndk {
 	own := run(t, "", "clang", "-print-resource-dir")
 	require.NoError(t, os.MkdirAll(n.clang, 0o755))
 	require.NoError(t, os.Symlink(filepath.Join(own, "include"), filepath.Join(n.clang, "include")))
-	// What the NDK's clang does by itself: its own linker and libraries, and bionic's C++ library.
+	// These are defaults of the NDK's clang: its own linker and libraries, and the NDK's C++ library.
 	n.tool(t, "clang", `-resource-dir="$here/../lib/clang/19" --ld-path="$here/ld.lld" --rtlib=compiler-rt --unwindlib=libunwind -stdlib=libc++`)
 	for _, name := range []string{"ld.lld", "llvm-ar", "llvm-objcopy", "llvm-strip"} {
 		n.tool(t, name, "")
@@ -49,7 +50,7 @@ func (n *ndk) write(t *testing.T, file, text string, mode os.FileMode) {
 	require.NoError(t, os.WriteFile(file, []byte(text), mode))
 }
 
-// tool makes a script that runs one of the machine's programs.
+// tool writes a script that runs one of this machine's programs.
 func (n *ndk) tool(t *testing.T, name, flags string) {
 	t.Helper()
 	program, err := exec.LookPath(name)
@@ -57,7 +58,8 @@ func (n *ndk) tool(t *testing.T, name, flags string) {
 	n.write(t, filepath.Join(n.prebuilt, "bin", name), fmt.Sprintf("#!/bin/sh\nhere=${0%%/*}\nexec %s %s \"$@\"\n", program, flags), 0o755)
 }
 
-// libraries makes what is linked for an ABI: functions that do nothing, with the names that bionic has.
+// libraries writes the libraries for an ABI: empty functions with the names of Android's C
+// library.
 func (n *ndk) libraries(t *testing.T, abi androidtest.ABI, apiLevel, own string) {
 	t.Helper()
 	dir := filepath.Join(n.prebuilt, "sysroot/usr/lib", abi.Triple)
@@ -78,7 +80,7 @@ func (n *ndk) libraries(t *testing.T, abi androidtest.ABI, apiLevel, own string)
 		file := "lib" + library + ".so"
 		assemble(filepath.Join(level, file), "protected", androidtest.Functions(t, library), "-shared", "-Wl,-soname,"+file)
 	}
-	// What libraries and programs begin and end with.
+	// Objects for the start and the end of libraries and programs.
 	for name, functions := range map[string][]string{"crtbegin_so": nil, "crtend_so": nil, "crtbegin_dynamic": {"_start"}, "crtend_android": nil} {
 		assemble(filepath.Join(level, name+".o"), "hidden", functions, "-c")
 	}
@@ -88,7 +90,7 @@ func (n *ndk) libraries(t *testing.T, abi androidtest.ABI, apiLevel, own string)
 	}
 	library := filepath.Join(builtins, "libclang_rt.builtins-"+abi.CPU+"-android.a")
 	if abi.Builtins == nil {
-		// Not the NDK's, but of the same compiler for the same processor.
+		// The library is not the NDK's, but it is from the same compiler for the same processor.
 		require.NoError(t, os.Symlink(filepath.Join(own, "lib/linux/libclang_rt.builtins-"+abi.CPU+".a"), library))
 		return
 	}

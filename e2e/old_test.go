@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWorkspace builds in a workspace without modules and without Go rules: `go build` makes the compiler.
+// TestWorkspace builds in a workspace without modules and Go rules. `go build` builds the
+// compiler.
 func TestWorkspace(t *testing.T) {
 	if os.Getenv("TEST_TMPDIR") == "" {
 		t.Skip("runs Bazel; use bazel test //e2e:e2e_test")
@@ -26,12 +27,12 @@ func TestWorkspace(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	original := strings.Replace(string(text), `"../.."`, fmt.Sprintf("%q", w.root), 1)
-	// The errors come first: they need no compiler.
+	// Test the errors first, because they need no compiler.
 	t.Run("NoGo", func(t *testing.T) {
-		refused(t, w, original, "/nowhere/go", `go = "/nowhere/go": there is no such file`)
+		refused(t, w, original, "/nowhere/go", `go = "/nowhere/go": the file does not exist`)
 	})
 	t.Run("OldGo", func(t *testing.T) {
-		refused(t, w, original, oldGo(t), "go is go1.9.7, and rules_dnn needs Go 1.")
+		refused(t, w, original, oldGo(t), "go is go1.9.7, but rules_dnn needs Go 1.")
 	})
 	t.Run("NoGoOnPath", func(t *testing.T) {
 		if there, _ := filepath.Glob("/usr/bin/go"); there != nil {
@@ -73,13 +74,13 @@ func TestRootWorkspace(t *testing.T) {
 	assert.Contains(t, said, "app/model_arm64/libmodel_arm64.a\n")
 }
 
-// bazelVersion is the version of the Bazel that tests run.
+// bazelVersion returns the version of the Bazel that tests run.
 func bazelVersion(t *testing.T) string {
 	out := run(t, "", filepath.Join(rulesRoot(t), "bazelw"), "--version")
 	return strings.TrimPrefix(out, "bazel ")
 }
 
-// withGo makes the workspace use a go.
+// withGo sets the go command of the workspace.
 func withGo(t *testing.T, w *workspace, original, program string) {
 	t.Helper()
 	text := strings.Replace(original, "\nrules_dnn_toolchains()", fmt.Sprintf("\nrules_dnn_toolchains(go = %q)", program), 1)
@@ -87,7 +88,7 @@ func withGo(t *testing.T, w *workspace, original, program string) {
 	require.NoError(t, os.WriteFile(filepath.Join(w.dir, "WORKSPACE"), []byte(text), 0o644))
 }
 
-// refused sees what is said where go does not serve.
+// refused checks the error for a go command that cannot build the compiler.
 func refused(t *testing.T, w *workspace, original, program, want string, flags ...string) {
 	t.Helper()
 	withGo(t, w, original, program)
@@ -96,7 +97,7 @@ func refused(t *testing.T, w *workspace, original, program, want string, flags .
 	assert.Contains(t, said, want)
 }
 
-// oldGo is a go that rules_dnn is too new for.
+// oldGo writes a fake go command of a release that is too old for rules_dnn, and returns its path.
 func oldGo(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "go")
 	script := fmt.Sprintf("#!/bin/sh\necho go1.9.7\necho %s\necho %s\n", runtime.GOOS, runtime.GOARCH)
@@ -104,8 +105,8 @@ func oldGo(t *testing.T) string {
 	return path
 }
 
-// sourcesChange sees that the compiler is built again when a source of it changes, and only then. The go that
-// is asked to build it only counts.
+// sourcesChange checks that the compiler is built again only if one of its sources changes. A
+// fake go command counts the builds.
 func sourcesChange(t *testing.T, w *workspace, original string) {
 	dir := filepath.Join(os.Getenv("TEST_TMPDIR"), "rules_dnn")
 	require.NoError(t, os.RemoveAll(dir))

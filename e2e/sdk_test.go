@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sdk is a folder that is like Qualcomm's Hexagon SDK, and not Qualcomm's: its compiler runs this machine's clang and lld with the folders that
-// clang looks for beside hexagon-clang, and its libraries are empty.
+// sdk is a synthetic Hexagon SDK. Its compiler runs this machine's clang and lld with the
+// directories that clang searches beside hexagon-clang. Its libraries are empty.
 type sdk struct {
 	dir   string
 	tools string // the compiler's folder
 }
 
-// sdkHeaders are what clang's own headers take from the C library.
+// sdkHeaders has those headers of the C library that clang's own headers include.
 var sdkHeaders = map[string]string{
 	"stdint.h": `#pragma once
 typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef unsigned short uint16_t;
@@ -41,16 +41,17 @@ typedef __INTPTR_TYPE__ intptr_t; typedef __UINTPTR_TYPE__ uintptr_t;
 	"limits.h": "",
 }
 
-// writeSDK makes an SDK in a new folder, with libraries for some versions of Hexagon. Actions see it there: under /tmp they would not.
+// writeSDK writes an SDK with libraries for some Hexagon versions to a new directory. The
+// directory is not in /tmp, because actions cannot read that.
 func writeSDK(t *testing.T, name string, versions ...string) *sdk {
 	s := &sdk{dir: filepath.Join(os.Getenv("TEST_TMPDIR"), "sdk-"+name)}
 	require.NoError(t, os.RemoveAll(s.dir))
 	s.tools = filepath.Join(s.dir, "tools/HEXAGON_Tools/8.7.06/Tools")
-	older := filepath.Join(s.dir, "tools/HEXAGON_Tools/8.4.11/Tools/bin/hexagon-clang") // which is not used
+	older := filepath.Join(s.dir, "tools/HEXAGON_Tools/8.4.11/Tools/bin/hexagon-clang") // it must not be used
 	s.write(t, older, "#!/bin/sh\nexit 1\n", 0o755)
 	resources := run(t, "", "clang", "-print-resource-dir")
 	s.tool(t, "hexagon-clang", "clang", `--target=hexagon-unknown-elf -ccc-install-dir "$here" -resource-dir="$here/../lib/clang/19" -nostdlibinc -isystem "$here/../target/hexagon/include" "$@"`)
-	// What lld does not know is of the machine that clang tells Qualcomm's linker.
+	// clang passes options for Qualcomm's linker that lld does not support.
 	s.tool(t, "hexagon-link", "ld.lld", `$(for word in "$@"; do case $word in --no-threads | -march=* | -mcpu=* | -G0) ;; *) printf '%s\n' "$word" ;; esac; done)`)
 	s.tool(t, "hexagon-ar", "llvm-ar", `"$@"`)
 	s.write(t, filepath.Join(s.tools, "lib/clang/19/.keep"), "", 0o644)
@@ -83,7 +84,7 @@ func (s *sdk) tool(t *testing.T, name, program, args string) {
 	s.write(t, filepath.Join(s.tools, "bin", name), fmt.Sprintf("#!/bin/sh\nhere=${0%%/*}\nexec %s %s\n", path, args), 0o755)
 }
 
-// libraries makes what clang links to each shared library, and the C library: it has nothing.
+// libraries writes the files that clang links into each shared library, and an empty C library.
 func (s *sdk) libraries(t *testing.T, version string) {
 	t.Helper()
 	dir := filepath.Join(s.tools, "target/hexagon/lib", version, "G0/pic")
@@ -95,13 +96,14 @@ func (s *sdk) libraries(t *testing.T, version string) {
 	run(t, "", "llvm-ar", "crs", filepath.Join(dir, "libgcc.a"))
 }
 
-// hexagonSDK builds skeletons with Qualcomm's SDK. All other tests show that a workspace with it needs none.
+// hexagonSDK builds skeletons with a synthetic SDK. All other tests run without an SDK.
 func hexagonSDK(t *testing.T, w *workspace) {
 	t.Run("NoSDK", func(t *testing.T) { noSDK(t, w) })
 	t.Run("Skeleton", func(t *testing.T) { sdkSkeleton(t, w) })
 }
 
-// noSDK asks for a skeleton where there is no SDK that would do: the application builds, and the skeleton says what to do.
+// noSDK builds without a usable SDK. It checks that the application builds, and that the skeleton
+// fails with an error that explains what to do.
 func noSDK(t *testing.T, w *workspace) {
 	none := writeSDK(t, "none", "v68")
 	require.NoError(t, os.Remove(filepath.Join(none.tools, "bin/hexagon-clang")))
@@ -110,7 +112,7 @@ func noSDK(t *testing.T, w *workspace) {
 		want      []string
 	}{
 		{"unset", "", []string{"no C++ toolchain builds for the platform", "toolchains/cc:hexagon", "HEXAGON_SDK_ROOT"}},
-		{"another folder", t.TempDir(), []string{"is none: it has no folder tools/HEXAGON_Tools with a compiler", "leave HEXAGON_SDK_ROOT unset"}},
+		{"another folder", t.TempDir(), []string{"is not an SDK: it has no directory tools/HEXAGON_Tools with a compiler", "leave HEXAGON_SDK_ROOT unset"}},
 		{"no compiler", none.dir, []string{"/tools/HEXAGON_Tools/8.7.06/Tools/bin has no program hexagon-clang", "leave HEXAGON_SDK_ROOT unset"}},
 		{"another version", writeSDK(t, "other", "v69", "v73").dir, []string{`has no libraries for v68, only for ["v69", "v73"]`, "hexagon_sdk.configure() in MODULE.bazel"}},
 	} {
@@ -126,7 +128,8 @@ func noSDK(t *testing.T, w *workspace) {
 	}
 }
 
-// sdkSkeleton links a skeleton, sees what it needs of the DSP, and compares the command lines with golden ones.
+// sdkSkeleton links a skeleton, checks the functions that it needs, and compares the command
+// lines with golden ones.
 func sdkSkeleton(t *testing.T, w *workspace) {
 	use := "--repo_env=HEXAGON_SDK_ROOT=" + writeSDK(t, "whole", "v66", "v68").dir
 	spawns := w.logged(t, use, "--output_groups=dsp", "//:relu_hvx")

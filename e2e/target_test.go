@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// target builds a model for another platform, says where its files are, and refuses to link it here.
+// target builds a model for another platform. It checks that Bazel prints the paths of the files,
+// and that binaries for this machine cannot link the model.
 func target(t *testing.T, w *workspace) {
 	said := w.said(t, "build", "//:relu_arm64")
 	dir := filepath.Join(w.bin(t), "relu_arm64")
@@ -31,8 +32,8 @@ func target(t *testing.T, w *workspace) {
 	w.bazel(t, "build", "--platforms=@rules_dnn//platforms:linux_arm64", "//:needs_arm64")
 }
 
-// archives links two models into one program without Bazel, by what lies beside their headers: each archive has the
-// runtime, and a linker takes it from the first.
+// archives links two models into one program without Bazel, from the directories of their
+// headers. Each archive has the runtime, and the linker takes it from the first.
 func archives(t *testing.T, w *workspace) {
 	w.bazel(t, "build", "//:relu_here", "//:other_here")
 	bin := w.bin(t)
@@ -45,7 +46,7 @@ func archives(t *testing.T, w *workspace) {
 		assert.Equal(t, "relu 0.5 0 1.5 5\nother 0 0.25 3 1.5", run(t, "", program))
 	}
 
-	// The runtime's members are the same in both: it does not matter which one is linked.
+	// The runtime's members are the same in both archives, so either one may be linked.
 	members := strings.Fields(run(t, "", "ar", "t", relu))
 	shared := 0
 	for _, name := range members {
@@ -55,7 +56,7 @@ func archives(t *testing.T, w *workspace) {
 		}
 	}
 	assert.Greater(t, shared, 5, members)
-	// A program needs them, but not twice.
+	// A program needs each member only once.
 	without := filepath.Join(t.TempDir(), "without.a")
 	copyLinked(t, relu, without)
 	link := func(second string) ([]byte, error) {
@@ -76,15 +77,15 @@ func archives(t *testing.T, w *workspace) {
 	assert.Contains(t, string(out), "rules_dnn::v1::StatusMessage")
 }
 
-// copyLinked copies a file that a link leads to, to be changed.
+// copyLinked copies the target of a link, so that a test can change it.
 func copyLinked(t *testing.T, from, to string) {
 	data, err := os.ReadFile(from)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(to, data, 0o644))
 }
 
-// noToolchain sees what a module reads that registers nothing for the platform it builds for, and one that registers our
-// toolchain on a machine without clang.
+// noToolchain checks two errors: for a module that registers no toolchain for its platform, and
+// for one that registers the clang toolchain on a machine without clang.
 func noToolchain(t *testing.T, w *workspace) {
 	_, refused, err := w.try("build", "--nobuild", "--platforms=//:linux_riscv64", "//:relu")
 	require.Error(t, err)
@@ -98,7 +99,7 @@ func noToolchain(t *testing.T, w *workspace) {
 	assert.Contains(t, refused, "apt install clang lld llvm g++-aarch64-linux-gnu")
 }
 
-// warnings sees what a build says of a network that will be slow, and that it can be an error.
+// warnings checks the warning for a slow network, and that a flag makes it an error.
 func warnings(t *testing.T, w *workspace) {
 	const baseline = "relu.onnx: warning (baseline): the chip x86_64 is x86-64's baseline"
 	sources := []string{"--output_groups=sources", "//:relu_for_baseline"}

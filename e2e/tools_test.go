@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tools runs commands of rules_dnn from a folder of a user's module: their own files are found, and so are the user's.
+// tools runs commands of rules_dnn in a directory of a user's module. It checks that they find
+// their own files and the user's.
 func tools(t *testing.T, w *workspace) {
 	folder := &workspace{root: w.root, dir: filepath.Join(w.dir, "a"), base: w.base}
 	for _, c := range []struct {
@@ -35,7 +36,8 @@ func tools(t *testing.T, w *workspace) {
 	require.NoError(t, os.Remove(filled))
 }
 
-// oneStandardLibrary sees that the compiler and the commands are built with one standard library of Go, whatever the build is for.
+// oneStandardLibrary checks that the compiler and the commands share one build of Go's standard
+// library, for all platforms and modes.
 func oneStandardLibrary(t *testing.T, w *workspace) {
 	const query = "mnemonic(GoStdlib, deps(//:static) + deps(//:relu.tune) + deps(@rules_dnn//:add) + deps(@rules_dnn//:dnnc) + deps(@rules_dnn//tools/compare))"
 	for _, flags := range [][]string{nil, {"--compilation_mode=opt"}, {"--platforms=@rules_dnn//platforms:linux_arm64"}} {
@@ -46,7 +48,8 @@ func oneStandardLibrary(t *testing.T, w *workspace) {
 	}
 }
 
-// measureTarget measures a model that is built for its target: this machine refuses it in words, and a command that emulates one runs it.
+// measureTarget measures a model with a target. It checks the error without an emulator, and the
+// result with one.
 func measureTarget(t *testing.T, w *workspace) {
 	const emulator = "qemu-aarch64 -L /usr/aarch64-linux-gnu"
 	_, said, err := w.try("run", "//:relu_arm64_bench")

@@ -16,7 +16,7 @@ import (
 	"rules_dnn/tools/check"
 )
 
-// tunedBuild is the BUILD file of a model whose kernels are to be measured.
+// tunedBuild is the BUILD file of a model whose kernels are measured.
 const tunedBuild = `load("@rules_dnn//rules:defs.bzl", "dnn_model")
 
 dnn_model(
@@ -26,7 +26,8 @@ dnn_model(
 )
 `
 
-// tune measures a model's kernels as a user does, once; a build that names the record has the kernel that is the fastest there.
+// tune measures a model's kernels once, like a user. It checks that a build with the record
+// chooses the record's fastest kernel.
 func tune(t *testing.T, w *workspace) {
 	dir := filepath.Join(w.dir, "tuned")
 	require.NoError(t, os.Mkdir(dir, 0o755))
@@ -60,7 +61,7 @@ func tune(t *testing.T, w *workspace) {
 	assert.NotContains(t, out, "round 1 of 2")
 	assert.Contains(t, out, "round 2 of 2, candidates 1 of 8: ")
 
-	// Two kernels in turn are the fastest: estimates choose one of them at most.
+	// Make each of two kernels the fastest in turn. Estimates would choose at most one of them.
 	require.NoError(t, os.WriteFile(build, []byte(tunedBuild[:len(tunedBuild)-2]+"    tuning = \"product.tune.json\",\n)\n"), 0o644))
 	for i := range kernels[:2] {
 		for k := range kernels {
@@ -74,7 +75,7 @@ func tune(t *testing.T, w *workspace) {
 	}
 }
 
-// writeProduct writes a model of one product of matrices, which several register tiles can compute.
+// writeProduct writes a model with one matrix product, which several register tiles can compute.
 func writeProduct(t *testing.T, path string) {
 	x := &ir.Value{Name: "x", Type: ir.F32, Shape: ir.Dims(24, 32), HasShape: true}
 	y := &ir.Value{Name: "y", Type: ir.F32, Shape: ir.Dims(24, 96), HasShape: true}
@@ -94,7 +95,7 @@ func readRecord(t *testing.T, path string) (*tuning.Record, string) {
 	return r, string(data)
 }
 
-// chosen is what the manifest of a model of one block says of its kernel for a chip.
+// chosen returns the manifest's tuning of the only block of a model, for a chip.
 func chosen(t *testing.T, path, chip string) *manifest.Tuning {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// workspace is a folder in which Bazel runs, with an output base of its own.
+// workspace is a directory in which Bazel runs, with its own output base.
 type workspace struct {
 	root   string // of rules_dnn
 	dir    string
@@ -25,7 +25,7 @@ type workspace struct {
 	old    bool // it has no modules: WORKSPACE
 }
 
-// rulesRoot finds the checkout: Bazel's runfiles are links to it.
+// rulesRoot returns the checkout's directory. Bazel's runfiles are links to it.
 func rulesRoot(t *testing.T) string {
 	file, err := filepath.EvalSymlinks("workspace_test.go")
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func rulesRoot(t *testing.T) string {
 	return filepath.Dir(filepath.Dir(file))
 }
 
-// open makes a workspace of a folder; its output base goes when the test ends.
+// open returns a workspace for a directory. Its output base is removed when the test ends.
 func open(t *testing.T, dir string) *workspace {
 	base := filepath.Join(os.Getenv("TEST_TMPDIR"), "base-"+filepath.Base(t.Name())+"-"+filepath.Base(dir))
 	w := &workspace{root: rulesRoot(t), dir: dir, base: base}
@@ -46,7 +46,7 @@ func open(t *testing.T, dir string) *workspace {
 	return w
 }
 
-// copied makes a workspace of a copy of a folder.
+// copied returns a workspace for a copy of a directory.
 func copied(t *testing.T, dir string) *workspace {
 	to := filepath.Join(os.Getenv("TEST_TMPDIR"), "another", "place", filepath.Base(dir)+"-copy")
 	require.NoError(t, os.RemoveAll(to))
@@ -56,7 +56,7 @@ func copied(t *testing.T, dir string) *workspace {
 	return w
 }
 
-// copyTree copies a folder, or a file. Links that Bazel made are not followed.
+// copyTree copies a directory or a file. It does not follow links that Bazel made.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
@@ -75,7 +75,7 @@ func copyTree(t *testing.T, from, to string) {
 	}))
 }
 
-// try runs a Bazel command and returns what it printed to standard output, and what it said to people.
+// try runs a Bazel command and returns its standard output and standard error.
 func (w *workspace) try(command string, args ...string) (out, said string, err error) {
 	flags := []string{"--output_base=" + w.base, "--max_idle_secs=60", command}
 	if command != "clean" {
@@ -104,7 +104,7 @@ func (w *workspace) bazel(t *testing.T, command string, args ...string) string {
 	return out
 }
 
-// said runs a Bazel command that must succeed, and returns what it says to people.
+// said runs a Bazel command that must succeed, and returns its standard error.
 func (w *workspace) said(t *testing.T, command string, args ...string) string {
 	t.Helper()
 	out, said, err := w.try(command, args...)
@@ -112,13 +112,13 @@ func (w *workspace) said(t *testing.T, command string, args ...string) string {
 	return said
 }
 
-// bin is the folder of outputs under some build flags.
+// bin returns the directory bazel-bin for build flags.
 func (w *workspace) bin(t *testing.T, flags ...string) string {
 	t.Helper()
 	return strings.TrimSpace(w.bazel(t, "info", append(flags, "bazel-bin")...))
 }
 
-// spawn is what Bazel's execution log says of one process.
+// spawn is an entry of Bazel's execution log: one process.
 type spawn struct {
 	Mnemonic      string
 	Runner        string
@@ -127,7 +127,8 @@ type spawn struct {
 	ListedOutputs []string
 }
 
-// executed says whether the process ran: it was neither cached nor shared with another one.
+// executed reports whether the process ran. It did not if it was cached or shared with another
+// one.
 func (s spawn) executed() bool {
 	return !strings.HasSuffix(s.Runner, "cache hit") && s.Runner != "deduplicated"
 }
@@ -152,7 +153,7 @@ func (w *workspace) logged(t *testing.T, args ...string) []spawn {
 	}
 }
 
-// run runs a program and returns what it printed.
+// run runs a program and returns its standard output.
 func run(t *testing.T, input string, command ...string) string {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
@@ -164,7 +165,8 @@ func run(t *testing.T, input string, command ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// makes says whether the process makes a file of this name, for a configuration's folder below bazel-out.
+// makes reports whether the process makes a file with this name in a configuration's directory
+// below bazel-out.
 func (s spawn) makes(configuration, name string) bool {
 	return slices.ContainsFunc(s.ListedOutputs, func(out string) bool {
 		return strings.HasPrefix(out, "bazel-out/"+configuration+"/") && filepath.Base(out) == name

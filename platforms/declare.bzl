@@ -1,13 +1,13 @@
-"""What follows from the data of chips (//platforms/chips:chips.bzl): constraint values and platforms."""
+"""Constraint values and platforms, derived from the chips (//platforms/chips:chips.bzl)."""
 
 def constraints_of(chips):
-    """Finds the constraint values of //platforms that choose chips.
+    """Returns the constraint values of //platforms that choose chips.
 
     Args:
-      chips: entries by name, as CHIPS.
+      chips: entries by name, such as CHIPS.
 
     Returns:
-      Their settings by the values' names.
+      A dict from the values' names to their settings.
     """
     settings = {}
     for chip in chips.values():
@@ -18,14 +18,14 @@ def constraints_of(chips):
     return settings
 
 def platforms_of(chips, systems):
-    """Makes platforms SYSTEM_CHIP for each chip of a processor that @platforms knows.
+    """Returns platforms SYSTEM_CHIP for each chip whose CPU is a constraint value of @platforms.
 
     Args:
-      chips: entries by name, as CHIPS.
-      systems: names of operating systems, as in @platforms//os.
+      chips: entries by name, such as CHIPS.
+      systems: names of operating systems in @platforms//os.
 
     Returns:
-      Their constraint values by their names.
+      A dict from the platforms' names to their constraint values.
     """
     return {
         "%s_%s" % (system, name): ["@platforms//os:" + system] + chip["constraints"].values()
@@ -35,13 +35,13 @@ def platforms_of(chips, systems):
     }
 
 def bare_platforms_of(chips):
-    """Makes a platform named as the chip for each chip that runs no operating system of @platforms: a DSP.
+    """Returns a platform with the chip's name for each chip without an operating system (DSPs).
 
     Args:
-      chips: entries by name, as CHIPS.
+      chips: entries by name, such as CHIPS.
 
     Returns:
-      Their constraint values by their names.
+      A dict from the platforms' names to their constraint values.
     """
     return {
         name: chip["constraints"].values()

@@ -1,9 +1,10 @@
-// Package platforms holds the chips and the devices that the repository knows, so that programs find them wherever they run.
+// Package platforms embeds the chips and devices of this repository, so that programs find them in
+// any directory.
 package platforms
 
 import "embed"
 
-// Files are chips/chips.bzl and devices/*.json, at their places below this folder.
+// Files has chips/chips.bzl and devices/*.json, with paths relative to this directory.
 //
 //go:embed chips/chips.bzl devices/*.json
 var Files embed.FS

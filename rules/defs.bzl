@@ -1,4 +1,4 @@
-"""The public face of rules_dnn."""
+"""Public rules and providers of rules_dnn."""
 
 load("//rules/private:dnn_benchmark.bzl", _dnn_benchmark = "dnn_benchmark")
 load("//rules/private:dnn_chip.bzl", _dnn_chip = "dnn_chip")

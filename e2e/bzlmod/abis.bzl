@@ -1,4 +1,4 @@
-"""A rule that builds programs and shared libraries for several platforms at once, as rules for apps do."""
+"""A rule that builds binaries for several platforms at once, like rules for apps."""
 
 def _split_impl(_settings, attr):
     return {

@@ -1,7 +1,7 @@
-// What an Android app loads: its own functions, and the network that they call.
+// A shared library that an Android app loads: its own functions, which call the network.
 #include "relu.h"
 
-// Computes rows of 4 numbers, in place of a JNI function; returns a status.
+// Computes rows of 4 numbers and returns a status. It takes the place of a JNI function.
 int app_answer(const float* x, int rows, float* y) {
   relu_model* model = NULL;
   relu_context* context = NULL;

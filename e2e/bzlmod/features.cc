@@ -1,4 +1,4 @@
-// Prints one row of what the model computes.
+// Prints the model's results for one row.
 #include "print_row.h"
 #include "relu_for_baseline.h"
 

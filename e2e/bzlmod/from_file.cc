@@ -5,7 +5,7 @@
 
 #include "relu_file.h"
 
-// Reads a file into memory aligned as the header asks for.
+// Reads a file into memory with the alignment that the header requires.
 static void* Read(const char* path, size_t* bytes) {
   std::FILE* f = std::fopen(path, "rb");
   if (f == nullptr) return nullptr;
@@ -18,7 +18,7 @@ static void* Read(const char* path, size_t* bytes) {
   return memory;
 }
 
-// Prints what the network says of one row; the argument is its weights file.
+// Prints the network's results for one row. The argument is the weights file.
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   relu_file::Options options = {};

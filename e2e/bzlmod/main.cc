@@ -2,7 +2,7 @@
 
 #include "answer.h"
 
-// Prints what the network says of two rows.
+// Prints the network's results for two rows.
 int main() {
   const float x[8] = {-1, 0, 1, 2, 10, 20, -30, -40};
   float y[8];

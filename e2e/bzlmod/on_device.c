@@ -1,4 +1,4 @@
-// A program for a device's shell; its status says whether the network answers right.
+// A program for a device's shell. Its exit status is 0 if the network's results are correct.
 int app_answer(const float* x, int rows, float* y);
 
 int main(void) {

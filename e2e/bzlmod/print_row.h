@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-// Prints what a network says of one row, after its name. The types are those of its header's
-// namespace.
+// Prints a network's name and its results for one row. The template arguments are types of the
+// network's namespace.
 template <typename Model, typename Context, typename Dims>
 bool PrintRow(const char* name) {
   const float x[4] = {-1, 0, 1, 2};

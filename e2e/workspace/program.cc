@@ -2,7 +2,7 @@
 
 #include "relu.h"
 
-// Prints what the network says of one row.
+// Prints the network's results for one row.
 int main() {
   relu::Model model;
   relu::Context context;

@@ -14,7 +14,7 @@ int classifier_create(void) {
 int classifier_run(const float* image, float* logits) {
   const void* const in[] = {image};
   void* const out[] = {logits};
-  return (int)net_run(context, NULL, in, out);  // all dimensions are numbers
+  return (int)net_run(context, NULL, in, out);  // no dims, because all dimensions are numbers
 }
 
 void classifier_destroy(void) {

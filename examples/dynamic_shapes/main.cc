@@ -3,7 +3,7 @@
 
 #include "net.h"
 
-// Runs batches of several sizes with one model, and asks for one that is refused.
+// Runs batches of several sizes with one model, and tries one size that is not allowed.
 int main() {
   net::Model model;
   net::Context context;

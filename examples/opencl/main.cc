@@ -10,7 +10,7 @@ int main() {
   char why[1000] = "";
   net::Options options = {};
   options.size = sizeof options;
-  options.message = why;  // the driver's words, if there is no device
+  options.message = why;  // receives the driver's message if there is no device
   options.message_bytes = sizeof why;
   std::vector<float> image(3 * 32 * 32, 0.5f), logits(10);
   net::Status status = model.Create(&options);

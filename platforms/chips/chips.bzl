@@ -1,26 +1,40 @@
-"""The chips that rules_dnn knows: all that is known of each, as data.
+"""The chips that rules_dnn supports, as data.
 
 A chip is an entry of CHIPS:
 
-- constraints: the constraint values of platforms that have it, by their settings. No platform has those of two chips, so
-  that no order counts: a chip of a level or a kind says that the processor may be any.
-- copts: compiler flags, for kernels only. What create() checks for (cpu_features) covers what they let the compiler use.
-- facts: what the compiler reads, by the fields that docs/reference/chips.md lists; dnn_chip adds the name and the copts.
-- variants: of a chip that stands for any processor of its kind, the more capable ones for which a library has kernels, too,
-  the least capable first. create() takes the last whose cpu_features the processor has.
-- runs: of a processor, the chips of levels and kinds whose kernels run on it in builds that do not know it: what is chosen for these is
-  what loses least, at worst, on any of their processors.
+- constraints: the constraint values of the chip's platforms, by their settings. No platform meets
+  the constraints of two chips, so the order of toolchains does not matter. The chip of a level
+  requires the processor "any".
+- copts: compiler flags, for kernels only. create() checks that the processor has all CPU features
+  (cpu_features) that the flags enable.
+- facts: the facts for the compiler; docs/reference/chips.md lists the fields. dnn_chip adds the
+  name and the copts.
+- variants: additional chips that a library for this chip has kernels for, the least capable first.
+  create() chooses the last one whose cpu_features the processor has.
+- runs: for a processor, the levels whose kernels run on it in builds that do not name a
+  processor. The compiler chooses the kernels of a level with the smallest worst-case loss on
+  these processors.
 
-From here come constraint values, platforms and toolchains (//platforms, //platforms/chips); programs and tests without
-Bazel read it with package gen/target/chips, which knows literals, names, +, * and |: this file loads and calls nothing.
+The BUILD files of //platforms and //platforms/chips declare constraint values, platforms and
+toolchains from this data. Programs and tests without Bazel read it with package gen/target/chips,
+which understands literals, names, +, * and |. So this file must not load or call anything.
 
-Caches are the smallest of a processor's variants where these differ. fma_per_cycle and loads_per_cycle are of whole vectors (on
-64-bit ARM, of the halves that kernels load), fma_latency is of floats where it is not as in gen/instr, issue_per_cycle is what is renamed or dispatched in a cycle. l2_bytes_per_cycle is what
-reads sustain, where somebody measured it, else half of the width of the cache's port. bytes_per_cycle is an estimate: what
-one core reads from memory, over its clock. l3_bytes is how much one core may fill of the cache that cores share, in the least of a processor's
-variants that are common; l3_bytes_per_cycle, what one core reads from there, is an estimate, too. stores_per_cycle and arithmetic_per_cycle are of whole vectors, too: of 512 bits one where
-units or the way to the cache have 256. lane_cycles is of vinsertps from memory, which uops.info has, or of ld1 of a lane. crossing_cycles are of a line that
-two cores of a cluster write in turn, in cycles of about 3 GHz ("Core to Core Latency Data on Large Systems", chipsandcheese.com, and anandtech.com's reviews).
+How the numbers are defined:
+
+- Caches: the smallest size among a processor's variants.
+- fma_per_cycle, loads_per_cycle, stores_per_cycle, arithmetic_per_cycle: whole vectors. If units
+  or the path to the cache have 256 bits, two of them count as one 512-bit vector. On 64-bit ARM,
+  loads are of half vectors, which kernels use.
+- fma_latency: latency for floats, if it differs from gen/instr.
+- issue_per_cycle: operations that are renamed or dispatched in a cycle.
+- l2_bytes_per_cycle: sustained reads if a measurement is known, otherwise half of the port's
+  width.
+- bytes_per_cycle: an estimate of the bytes that one core reads from memory, divided by its clock.
+- l3_bytes: the bytes of the shared cache that one core may fill, for the smallest common variant.
+- l3_bytes_per_cycle: an estimate of the bytes that one core reads from there.
+- lane_cycles: vinsertps from memory (uops.info), or ld1 of a lane.
+- crossing_cycles: a line that two cores of a cluster write in turn, in cycles of about 3 GHz
+  ("Core to Core Latency Data on Large Systems", chipsandcheese.com, and anandtech.com's reviews).
 """
 
 _KB = 1024
@@ -59,7 +73,7 @@ _X86_64_V4 = {
     "vector_registers": 32,
 }
 
-# What AVX-512 VNNI adds.
+# Additions of AVX-512 VNNI.
 _AVX512_VNNI_COPTS = ["-mavx512vnni"]
 
 _AVX512_VNNI = {
@@ -67,7 +81,7 @@ _AVX512_VNNI = {
     "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16"],
 }
 
-# What AVX512-BF16 adds to that: products of pairs of bf16, for networks with precision = "bf16" alone.
+# Additions of AVX512-BF16: products of pairs of bf16, used only with precision = "bf16".
 _AVX512_BF16_COPTS = _AVX512_VNNI_COPTS + ["-mavx512bf16"]
 
 _AVX512_BF16 = {
@@ -75,7 +89,8 @@ _AVX512_BF16 = {
     "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16", "vdpbf16ps_x16"],
 }
 
-# What AMX adds to both, of bytes and of bf16: products of matrices. What multiplies no matrices, as depthwise convolutions, is of AVX-512.
+# Additions of AMX: matrix products of bytes and of bf16. Kernels without matrix products, such as
+# depthwise convolutions, use AVX-512.
 _AMX_COPTS = ["-mamx-tile", "-mamx-int8", "-mamx-bf16"]
 
 _AMX = {
@@ -83,7 +98,7 @@ _AMX = {
     "instructions": ["fma_f32x16", "vpdpbusd_u8i8x16", "vpdpbusd_i8u8x16", "tdpbusd_u8i8x16", "tdpbsud_i8u8x16", "tdpbssd_i8i8x16", "tdpbuud_u8u8x16", "vdpbf16ps_x16", "tdpbf16ps_x16"],
 }
 
-# What AVX-VNNI adds to AVX2.
+# Additions of AVX-VNNI to AVX2.
 _AVX_VNNI_COPTS = ["-mavxvnni"]
 
 _AVX_VNNI = {
@@ -104,7 +119,7 @@ _ARM64 = {
     "vector_registers": 32,
 }
 
-# What any processor of 64-bit ARM is taken for.
+# Rates that are assumed for an unknown processor of 64-bit ARM.
 _ANY_ARM64_RATES = {
     "bytes_per_cycle": 4,
     "fma_per_cycle": 2,
@@ -114,7 +129,7 @@ _ANY_ARM64_RATES = {
     "loads_per_cycle": 2,
 }
 
-# Dot products, which all processors of 64-bit ARM below have (Armv8.2).
+# Dot products (Armv8.2), which all 64-bit ARM processors below have.
 _DOTPROD_COPTS = ["-march=armv8-a+dotprod"]
 
 _DOTPROD = {
@@ -122,7 +137,7 @@ _DOTPROD = {
     "instructions": ["fma_f32x4", "sdot_i8x4", "udot_u8x4"],
 }
 
-# Products of matrices of bytes (Armv8.6, and from Armv8.2 on where a processor has them).
+# Matrix products of bytes (Armv8.6; optional from Armv8.2 on).
 _I8MM_COPTS = ["-march=armv8-a+dotprod+i8mm"]
 
 _I8MM = {
@@ -132,16 +147,17 @@ _I8MM = {
 
 _HEXAGON = {"@platforms//cpu": "//platforms:hexagon"}
 
-# Qualcomm's DSP: HVX of 128 bytes. -fvectorize lets clang use it for loops of integers. Floats have no vectors, and their products are
-# rounded before they are added, as in every other kernel's scalar code.
-# Loops over scalars of up to 200 packets are modulo scheduled, such as that of an exponential; by default those of 27 are.
+# Qualcomm's DSP with 128-byte HVX. -fvectorize lets clang use HVX for loops of integers. There
+# are no vectors of floats. Products of floats are rounded before they are added, as in the scalar
+# code of all other kernels. -pipeliner-max-mii=200 lets clang modulo schedule scalar loops of up
+# to 200 packets, such as an exponential; the default is 27.
 _HVX_COPTS = ["-mhvx", "-mhvx-length=128b", "-fvectorize", "-ffp-contract=off", "-mllvm", "-pipeliner-max-mii=200"]
 
-# From v68 on there are vectors of floats, of formats that round otherwise.
+# Versions from v68 on have vectors of floats, but in formats that round differently.
 _NO_HVX_FLOAT_COPTS = ["-mno-hvx-qfloat", "-mno-hvx-ieee-fp"]
 
-# A packet has a vector of bytes times a scalar on each of two multipliers, a load and a store of vectors (the resources of LLVM's tables for v66 to v69).
-# What stays in L2 and how fast it is read is an estimate.
+# A packet can have two products of a vector of bytes and a scalar, a vector load and a vector
+# store (resources in LLVM's tables for v66 to v69). The size and speed of L2 are estimates.
 _HVX = {
     "bytes_per_cycle": 8,
     "cpu": "hexagon",
@@ -157,13 +173,14 @@ _HVX = {
     "vector_registers": 32,
 }
 
-# From v69 on a product of two vectors takes one of the two units that multiply (llvm-mc takes two of them in a packet).
+# From v69 on, a product of two vectors uses one of the two multipliers (llvm-mc accepts two such
+# products in a packet).
 _HVX_V69 = {
     "instruction_units": {"vrmpy_i8i8": 1, "vrmpy_u8i8": 1},
 }
 
 CHIPS = {
-    # Levels and kinds, for builds that do not know the processor.
+    # Levels, for builds that do not name a processor.
     "x86_64": {
         "constraints": _ANY_X86_64 | {"//platforms:x86_64_level": "//platforms:x86_64_baseline"},
         "copts": [],
@@ -208,7 +225,7 @@ CHIPS = {
             "loads_per_cycle": 2,
         },
     },
-    # The same with AVX-512 VNNI, as of Ice Lake and Zen 4 on.
+    # The same with AVX-512 VNNI: Ice Lake, Zen 4 and later.
     "x86_64_v4_vnni": {
         "constraints": _ANY_X86_64 | {"//platforms:x86_64_level": "//platforms:x86_64_v4_vnni"},
         "copts": _X86_64_V4_COPTS + _AVX512_VNNI_COPTS,
@@ -222,29 +239,31 @@ CHIPS = {
             "loads_per_cycle": 2,
         },
     },
-    # Processors that compute in order, as the Cortex-A55, need the order that compilers choose for it; to
-    # others it makes no difference. //tools/mca tells.
+    # In-order processors, such as the Cortex-A55, need code that the compiler schedules for them.
+    # It makes no difference on other processors, as //tools/mca shows.
     "arm64": {
         "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_baseline"},
         "copts": ["-mtune=cortex-a55"],
         "facts": _ARM64 | _ANY_ARM64_RATES,
         "variants": ["arm64_dotprod"],
     },
-    # Armv8.2 with dot products. Its kernels of floats are arm64's, so that a library for both has only those of integers twice. No
-    # instruction of 16-bit floats changes kernels: Armv8.0 converts them, and their arithmetic is in 32 bits.
+    # Armv8.2 with dot products. Its float kernels are equal to arm64's, so a library for both has
+    # only integer kernels twice. Kernels do not use its arithmetic on 16-bit floats: they convert
+    # with Armv8.0's instructions and compute in 32 bits.
     "arm64_dotprod": {
         "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_dotprod"},
         "copts": _DOTPROD_COPTS + ["-mtune=cortex-a55"],
         "facts": _ARM64 | _DOTPROD | _ANY_ARM64_RATES,
     },
-    # The same with products of matrices of bytes: Neoverse V1 and N2, Cortex-A710 and X2, Apple's M2 and what came after them. It is no variant of the first
-    # entry, as its kernels read weights of integers in an order of their own: libraries that it is in have these twice.
+    # The same with matrix products of bytes: Neoverse V1 and N2, Cortex-A710 and X2, Apple's M2,
+    # and later processors. It is not among the variants of arm64, because its kernels need
+    # integer weights in a different order. A library with this variant has integer weights twice.
     "arm64_i8mm": {
         "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_i8mm"},
         "copts": _I8MM_COPTS + ["-mtune=cortex-a55"],
         "facts": _ARM64 | _I8MM | _ANY_ARM64_RATES,
     },
-    # Versions of Qualcomm's DSP.
+    # Qualcomm's DSP.
     "hexagon_v66": {
         "constraints": _HEXAGON | {"//platforms:hexagon_version": "//platforms:hvx_v66"},
         "copts": ["-mcpu=hexagonv66"] + _HVX_COPTS,
@@ -260,18 +279,21 @@ CHIPS = {
         "copts": ["-mcpu=hexagonv69"] + _HVX_COPTS + _NO_HVX_FLOAT_COPTS,
         "facts": _HVX | _HVX_V69,
     },
-    # LLVM's tables end at v69: that v73 takes as long is assumed.
+    # LLVM's tables end at v69. The timings of v73 are assumed to be equal.
     "hexagon_v73": {
         "constraints": _HEXAGON | {"//platforms:hexagon_version": "//platforms:hvx_v73"},
         "copts": ["-mcpu=hexagonv73"] + _HVX_COPTS + _NO_HVX_FLOAT_COPTS,
         "facts": _HVX | _HVX_V69,
     },
 
-    # Processors, for builds that know which one it is. Of x86-64 the flags are the level's. What no row of gen/instr uses is neither a flag nor asked for by create().
+    # Processors, for builds that name one. On x86-64 the flags are the level's, and the additions
+    # above. Flags do not enable a CPU feature that no row of gen/instr uses, and create() does
+    # not check it.
 
-    # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1, of 5 cycles, loads on 2 and 3, 4 micro-operations renamed. L2 is 64 bytes wide (Intel's
-    # optimisation manual); 54 GiB/s at 2.5 GHz were measured (community.intel.com, "L1-, L2- and L3-bandwidth of E5-2680 v3").
-    # One store of 256 bits (port 4), vinsertps on port 5. L3 is 6 MB and more.
+    # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1 with 5 cycles, loads on ports 2
+    # and 3, 4 micro-operations renamed. L2 is 64 bytes wide (Intel's optimization manual); 54
+    # GiB/s at 2.5 GHz were measured (community.intel.com, "L1-, L2- and L3-bandwidth of E5-2680
+    # v3"). One store of 256 bits (port 4), vinsertps on port 5. L3 has 6 MB or more.
     "x86_64_haswell": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_haswell",
@@ -295,9 +317,10 @@ CHIPS = {
         },
         "runs": ["x86_64_v3"],
     },
-    # Intel Alder Lake's performance cores, Golden Cove without AVX-512. uops.info: FMA on ports 0 and 1, loads on 2, 3 and 11, 6 micro-operations
-    # renamed. Caches: "Popping the Hood on Golden Cove", chipsandcheese.com; L2 is 64 bytes wide.
-    # Two stores of 256 bits (ports 4 and 9), vinsertps on ports 1 and 5. L3 is 12 MB and more.
+    # Intel Alder Lake's performance cores, Golden Cove without AVX-512. uops.info: FMA on ports 0
+    # and 1, loads on ports 2, 3 and 11, 6 micro-operations renamed. Caches: "Popping the Hood on
+    # Golden Cove", chipsandcheese.com; L2 is 64 bytes wide. Two stores of 256 bits (ports 4 and
+    # 9), vinsertps on ports 1 and 5. L3 has 12 MB or more.
     "x86_64_alder_lake": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_alder_lake",
@@ -321,10 +344,11 @@ CHIPS = {
         },
         "runs": ["x86_64_v3"],
     },
-    # Intel Sapphire Rapids and Emerald Rapids, Golden Cove with AVX-512: FMA of 512 bits on ports 0 and 5, two loads of 512 bits, 6 micro-operations
-    # renamed (Intel's optimisation manual). L2 is 2 MB and 64 bytes wide.
-    # Two stores of 256 bits or one of 512 (Intel's optimisation manual). L3 is 1.875 MB a core of a mesh, 26 MB and more
-    # ("A Peek at Sapphire Rapids", chipsandcheese.com).
+    # Intel Sapphire Rapids and Emerald Rapids, Golden Cove with AVX-512: FMA of 512 bits on ports
+    # 0 and 5, two loads of 512 bits, 6 micro-operations renamed (Intel's optimization manual). L2
+    # has 2 MB and is 64 bytes wide. Two stores of 256 bits or one of 512 (Intel's optimization
+    # manual). L3 has 1.875 MB per core of a mesh, 26 MB or more ("A Peek at Sapphire Rapids",
+    # chipsandcheese.com).
     "x86_64_sapphire_rapids": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_sapphire_rapids",
@@ -349,8 +373,10 @@ CHIPS = {
         },
         "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
-    # AMD Zen 2: two FMA and two additions of 256 bits, two loads, one store (AMD's software optimization guide 56305), FMA of 5 cycles (uops.info), 6 operations
-    # dispatched. L2 is 32 bytes wide. L3 of 4 cores is 4 MB of laptops and 16 MB of others. widen_cycles is of 256 bits on Zen 4, where they run beside FMA.
+    # AMD Zen 2: two FMA and two additions of 256 bits, two loads, one store (AMD's software
+    # optimization guide 56305), FMA with 5 cycles (uops.info), 6 operations dispatched. L2 is 32
+    # bytes wide. The L3 of 4 cores has 4 MB in laptops and 16 MB elsewhere. widen_cycles is for
+    # 256 bits on Zen 4, where conversions run in parallel with FMA.
     "x86_64_zen2": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen2",
@@ -375,8 +401,9 @@ CHIPS = {
         },
         "runs": ["x86_64_v3"],
     },
-    # AMD Zen 3: as Zen 2, with FMA of 4 cycles and an L3 of 8 cores (AMD's software optimization guide 56665): 16 MB of laptops, 32 MB of others. Three loads, of which
-    # two are of vectors.
+    # AMD Zen 3: as Zen 2, with FMA of 4 cycles and an L3 for 8 cores (AMD's software optimization
+    # guide 56665): 16 MB in laptops, 32 MB elsewhere. Three loads, at most two of them of
+    # vectors.
     "x86_64_zen3": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen3",
@@ -401,10 +428,12 @@ CHIPS = {
         },
         "runs": ["x86_64_v3"],
     },
-    # AMD Zen 4: units and loads are of 256 bits, so that an FMA and a load of 512 bits start in each cycle; 6 operations dispatched (AMD's software
-    # optimization guide 57647, Agner Fog's microarchitecture manual). L2 is 32 bytes wide, and a core of an EPYC was measured to read so many a cycle.
-    # A store is of 256 bits, four units of 256 bits compute (57647). L3 is 32 MB, of laptops 16; its cores are 15 to 19 ns
-    # apart ("AMD Zen 4 Ryzen 9 7950X and Ryzen 5 7600X Review", anandtech.com).
+    # AMD Zen 4: units and loads have 256 bits, so one FMA and one load of 512 bits start in each
+    # cycle; 6 operations dispatched (AMD's software optimization guide 57647, Agner Fog's
+    # microarchitecture manual). L2 is 32 bytes wide, and a core of an EPYC was measured to read
+    # 32 bytes a cycle. A store has 256 bits, and four units of 256 bits compute (57647). L3 has
+    # 32 MB, 16 MB in laptops; its cores are 15 to 19 ns apart ("AMD Zen 4 Ryzen 9 7950X and Ryzen
+    # 5 7600X Review", anandtech.com).
     "x86_64_zen4": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen4",
@@ -428,9 +457,10 @@ CHIPS = {
         },
         "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
-    # AMD Zen 5 of desktops and servers; that of laptops has units of 256 bits, as x86_64_zen4. Two FMA and two loads of 512 bits, 8 operations
-    # dispatched, L2 64 bytes wide (AMD's software optimization guide 58455; "Zen5's AVX512 Teardown", numberworld.org).
-    # One store of 512 bits, four units of 512 bits compute (58455). L3 as of Zen 4.
+    # AMD Zen 5 in desktops and servers; in laptops it has units of 256 bits, like x86_64_zen4.
+    # Two FMA and two loads of 512 bits, 8 operations dispatched, L2 64 bytes wide (AMD's software
+    # optimization guide 58455; "Zen5's AVX512 Teardown", numberworld.org). One store of 512 bits,
+    # and four units of 512 bits compute (58455). L3 as in Zen 4.
     "x86_64_zen5": {
         "constraints": {
             "//platforms:x86_64_processor": "//platforms:x86_64_zen5",
@@ -455,9 +485,10 @@ CHIPS = {
         },
         "runs": ["x86_64_v4", "x86_64_v4_vnni"],
     },
-    # In order. Both pipes of 64 bits make one FMA of 128, 2 instructions issue, and a load is of 64 bits (Arm's software optimization guide EPM128372;
-    # ncnn, docs/developer-guide/arm-a53-a55-dual-issue.md). L2 is 64 to 256 KB: of phones, 128.
-    # A store is of 128 bits. L3 of the cluster (DSU) is 1 MB and more.
+    # In order. Two pipes of 64 bits together compute one FMA of 128 bits, 2 instructions issue,
+    # and a load has 64 bits (Arm's software optimization guide EPM128372; ncnn,
+    # docs/developer-guide/arm-a53-a55-dual-issue.md). L2 has 64 to 256 KB, 128 KB in phones. A
+    # store has 128 bits. The cluster's L3 (DSU) has 1 MB or more.
     "arm64_cortex_a55": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a55",
@@ -483,8 +514,9 @@ CHIPS = {
         },
         "runs": ["arm64", "arm64_dotprod"],
     },
-    # Two pipes of 128 bits, two loads, 4 instructions decoded (Arm's software optimization guide). L2 is 128 to 512 KB: of phones, 256 and 512.
-    # A store of 16 bytes. L3 of the cluster is 2 or 4 MB.
+    # Two pipes of 128 bits, two loads, 4 instructions decoded (Arm's software optimization
+    # guide). L2 has 128 to 512 KB, 256 or 512 KB in phones. One store of 16 bytes. The cluster's
+    # L3 has 2 or 4 MB.
     "arm64_cortex_a76": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a76",
@@ -509,9 +541,10 @@ CHIPS = {
         },
         "runs": ["arm64", "arm64_dotprod"],
     },
-    # Two pipes of 128 bits, three loads, 6 macro-operations dispatched (Arm's software optimization guide; "Arm's New Cortex-A78 and Cortex-X1
-    # Microarchitectures", anandtech.com). L1D is 32 or 64 KB, L2 256 or 512.
-    # Two stores of 16 bytes, twice what the A76 has (the same article).
+    # Two pipes of 128 bits, three loads, 6 macro-operations dispatched (Arm's software
+    # optimization guide; "Arm's New Cortex-A78 and Cortex-X1 Microarchitectures", anandtech.com).
+    # L1D has 32 or 64 KB, L2 256 or 512 KB. Two stores of 16 bytes, compared with one on the A76
+    # (the same article).
     "arm64_cortex_a78": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a78",
@@ -536,8 +569,8 @@ CHIPS = {
         },
         "runs": ["arm64", "arm64_dotprod"],
     },
-    # Four pipes of 128 bits, three loads, 8 macro-operations dispatched (the same two). L2 is 512 KB or 1 MB.
-    # Two stores of 16 bytes. L3 of the cluster is 4 or 8 MB.
+    # Four pipes of 128 bits, three loads, 8 macro-operations dispatched (the same two sources).
+    # L2 has 512 KB or 1 MB. Two stores of 16 bytes. The cluster's L3 has 4 or 8 MB.
     "arm64_cortex_x1": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_x1",
@@ -562,9 +595,9 @@ CHIPS = {
         },
         "runs": ["arm64", "arm64_dotprod"],
     },
-    # The Cortex-A76 of servers: two pipes of 128 bits, two loads, 4 instructions decoded (Arm's software optimization guide, and LLVM's model of it). L2 of
-    # Graviton2 and Altra: 1 MB.
-    # A store of 16 bytes. The mesh has 32 MB (learn.arm.com, "Memory subsystem").
+    # The Cortex-A76 for servers: two pipes of 128 bits, two loads, 4 instructions decoded (Arm's
+    # software optimization guide, and LLVM's model). L2 of Graviton2 and Altra has 1 MB. One
+    # store of 16 bytes. The mesh has 32 MB (learn.arm.com, "Memory subsystem").
     "arm64_neoverse_n1": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_n1",
@@ -589,9 +622,9 @@ CHIPS = {
         },
         "runs": ["arm64", "arm64_dotprod"],
     },
-    # The Cortex-X1 of servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched (Arm's software optimization guide, and LLVM's model of
-    # it). Its SVE of 256 bits has no row. L2 of Graviton3: 1 MB.
-    # Two stores of 16 bytes. The mesh has 32 MB.
+    # The Cortex-X1 for servers: four pipes of 128 bits, three loads, 8 macro-operations
+    # dispatched (Arm's software optimization guide, and LLVM's model). gen/instr has no row for
+    # its SVE of 256 bits. L2 of Graviton3 has 1 MB. Two stores of 16 bytes. The mesh has 32 MB.
     "arm64_neoverse_v1": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v1",
@@ -616,10 +649,12 @@ CHIPS = {
         },
         "runs": ["arm64", "arm64_dotprod"],
     },
-    # The Cortex-X3 of servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched (Arm's software optimization guide PJDOC-466751330-593177;
-    # "Arm's Neoverse V2, in AWS's Graviton 4", chipsandcheese.com). Its SVE of 128 bits has no row. L2 of Grace: 1 MB, of Graviton4: 2 MB. Bytes a cycle are
-    # those of arm64_neoverse_v1.
-    # Two stores of 16 bytes. The mesh of Graviton4 has 36 MB, and cores are 30 to 60 ns apart (the same article).
+    # The Cortex-X3 for servers: four pipes of 128 bits, three loads, 8 macro-operations
+    # dispatched (Arm's software optimization guide PJDOC-466751330-593177; "Arm's Neoverse V2, in
+    # AWS's Graviton 4", chipsandcheese.com). gen/instr has no row for its SVE of 128 bits. L2 has
+    # 1 MB in Grace and 2 MB in Graviton4. Bytes per cycle are copied from arm64_neoverse_v1. Two
+    # stores of 16 bytes. The mesh of Graviton4 has 36 MB, and cores are 30 to 60 ns apart (the
+    # same article).
     "arm64_neoverse_v2": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v2",
@@ -644,9 +679,10 @@ CHIPS = {
         },
         "runs": ["arm64", "arm64_dotprod"],
     },
-    # The performance cores, Firestorm: four pipes of 128 bits, three loads, 8 instructions decoded; of L2, 12 MB, a quarter (dougallj.github.io/applecpu;
-    # "Apple Announces The Apple Silicon M1", anandtech.com). GCC 14 does not know -mtune=apple-m1.
-    # Two stores of 16 bytes. What is behind a core's quarter of L2 is the other three.
+    # The performance cores, Firestorm: four pipes of 128 bits, three loads, 8 instructions
+    # decoded (dougallj.github.io/applecpu; "Apple Announces The Apple Silicon M1",
+    # anandtech.com). l2_bytes is a quarter of the 12 MB of L2, and l3_bytes is all of it. GCC 14
+    # does not support -mtune=apple-m1. Two stores of 16 bytes.
     "arm64_apple_m1": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_apple_m1",

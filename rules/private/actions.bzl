@@ -1,13 +1,13 @@
 """The actions that run dnnc.
 
-All take files as Files, so that Bazel may map their paths: configurations that differ in nothing
-that an action reads share its result.
+They pass files as File objects, so that Bazel may map paths. Two configurations then share an
+action's result if they do not differ in anything that the action reads.
 """
 
 load("//rules:providers.bzl", "DnnGraphInfo")
 load(":dnnc_toolchain.bzl", "DNNC_TYPE")
 
-# The rule's execution group in which dnnc runs: exec_properties may address it by this name.
+# The execution group in which dnnc runs. exec_properties of a target may name it.
 DNNC_GROUP = "dnnc"
 
 DNNC_EXEC_GROUPS = {DNNC_GROUP: exec_group(toolchains = [DNNC_TYPE])}
@@ -34,7 +34,7 @@ def _add_directory(args, option, directory):
     args.add_all([directory], format_each = option + "=%s", expand_directories = False)
 
 def _dump(ctx, args, options, path):
-    """Declares a directory for dumps if the options ask for any: dumps are outputs."""
+    """Returns a list with a declared output directory for dumps if the options have -dump, or []."""
     if not any([o.lstrip("-").partition("=")[0] == "dump" for o in options]):
         return []
     directory = ctx.actions.declare_directory(path)
@@ -49,19 +49,20 @@ def run_prune(ctx, base, src, external, dims, pruning):
 
     Args:
       ctx: the rule's context.
-      base: what the outputs' paths in the package begin with.
+      base: prefix of the outputs' paths, relative to the package.
       src: the File of the ONNX model.
       external: a tuple of struct(location, file).
       dims: bounds of symbols.
       pruning: a DnnPruningInfo.
 
     Returns:
-      A struct of the Files src, masks, report (JSON) and page (HTML), and of external, a tuple as the one given.
+      A struct of the Files src, masks, report (JSON) and page (HTML), and external, the pruned
+      model's tuple of struct(location, file).
     """
     files = struct(
         external = tuple([
             struct(location = entry.location, file = ctx.actions.declare_file("%s.pruned/%s" % (base, entry.location)))
-            # What shrinks is written anew, with one file of external data.
+            # dnnc writes a model that shrinks as a new file, with one file of external data.
             for entry in (external[:1] if pruning.shrink else external)
         ]),
         masks = ctx.actions.declare_file(base + ".masks.safetensors"),
@@ -90,7 +91,7 @@ def run_prune(ctx, base, src, external, dims, pruning):
     args.add(files.report, format = "--out-report=%s")
     args.add(files.page, format = "--out-page=%s")
 
-    # Compiling tells of them, as of all others.
+    # The action that compiles the network prints the warnings of pruning, too.
     args.add("--warnings=none")
     _run(
         ctx,
@@ -107,8 +108,9 @@ def run_quantize(ctx, o):
 
     Args:
       ctx: the rule's context.
-      o: a struct of the Files src, settings, calibration and check (or None), of external, a tuple of struct(location, file), and of alone, on how many
-        inputs layers are quantized alone.
+      o: a struct of the Files src and settings, and the Files calibration and check or None. Its
+        field external is a tuple of struct(location, file); alone is the number of inputs on
+        which the report measures each layer quantized alone.
 
     Returns:
       A struct of the Files model and report.
@@ -144,7 +146,7 @@ def run_quantize(ctx, o):
     )
     return files
 
-# How many threads a build trains with; the results are those of any number.
+# The number of threads that train in a build. Results do not depend on it.
 _TRAINING_THREADS = 2
 
 def _training_resources(_os, _inputs):
@@ -155,9 +157,10 @@ def run_train(ctx, base, options):
 
     Args:
       ctx: the rule's context.
-      base: what the outputs' paths in the package begin with.
-      options: a struct of the Files src, data, pruning, settings, policy and samples (or None), of images, a tuple of struct(location, file), and of
-        numbers, texts by name.
+      base: prefix of the outputs' paths, relative to the package.
+      options: a struct of the Files src, data, pruning and settings, and the Files policy and
+        samples or None. Its field images is a tuple of struct(location, file); numbers is a dict
+        from option name to text.
 
     Returns:
       A struct of the Files model, masks and log.
@@ -198,19 +201,19 @@ def run_train(ctx, base, options):
     return files
 
 def run_graph(ctx, base, src, external, dims, options, pruning = None):
-    """Declares the action that reads an ONNX model; nothing of the target is on its command line.
+    """Declares the action that reads an ONNX model. Its command line does not depend on the target.
 
     Args:
       ctx: the rule's context.
-      base: what the outputs' paths in the package begin with.
+      base: prefix of the outputs' paths, relative to the package.
       src: the File of the ONNX model.
       external: a tuple of struct(location, file).
       dims: bounds of symbols.
-      options: further options for dnnc.
+      options: additional options for dnnc.
       pruning: a DnnPruningInfo, or None.
 
     Returns:
-      A DnnGraphInfo, a list of directories with dumps, and a list of Files that tell of pruning.
+      A DnnGraphInfo, a list of directories with dumps, and a list of Files that describe pruning.
     """
     pruned = None
     if pruning:
@@ -244,7 +247,7 @@ def run_graph(ctx, base, src, external, dims, options, pruning = None):
     return info, dumps, ([pruned.report, pruned.page, pruned.masks] if pruned else [])
 
 def _declare_variants(ctx, base, variants):
-    """Declares the directories of sources of the chips after the first."""
+    """Declares a directory of kernel sources for each additional chip."""
     return [
         struct(
             chip = chip,
@@ -254,37 +257,41 @@ def _declare_variants(ctx, base, variants):
     ]
 
 def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", calibration = None, c = False, remote = [], skeleton = False, observe = False):
-    """Declares the action that makes sources of a network.
+    """Declares the action that compiles a network to sources.
 
     Args:
       ctx: the rule's context.
-      base: what the outputs' paths in the package begin with.
+      base: prefix of the outputs' paths, relative to the package.
       graph: a DnnGraphInfo.
       chip: a DnnChipInfo.
       api: the name of the header, without .h.
-      prefix: what C names begin with.
+      prefix: the prefix of C names.
       namespace: the C++ namespace.
       header: the File of the header.
-      embed: whether the weights become part of the library.
-      shards: how many C++ files the kernels go to.
-      options: further options for dnnc.
-      warnings: what becomes of warnings: print, error or none.
+      embed: whether the library embeds the weights.
+      shards: the number of C++ files that the kernels are split into.
+      options: additional options for dnnc.
+      warnings: print, error or none.
       tuning: the File of the tuning record, or None.
-      candidate: the number of the kernel, from 1, that computes each block; 0: the best.
-      variants: DnnChipInfos of further chips, the least capable first.
-      device: the File of facts of a device that runs blocks beside the chip, or None.
-      precision: in what floats are stored: fp32, as the network has them, fp16 or bf16.
+      candidate: 0 to use the best kernel for each block, or the number of a candidate kernel,
+        from 1.
+      variants: DnnChipInfos of additional chips, the least capable first.
+      device: the File of facts of an OpenCL device that runs blocks beside the chip, or None.
+      precision: the type that stores floats: fp32 (the network's own types), fp16 or bf16.
       calibration: the File of inputs that show which values leave the range of fp16, or None.
-      c: whether the chip's kernels are C.
-      remote: versions of Hexagon with skeleton libraries that the sources call, the least capable first.
-      skeleton: whether the sources are of such a library.
-      observe: whether the sources tell of what each block computes.
+      c: whether dnnc writes the chip's kernels in C.
+      remote: Hexagon versions whose skeleton libraries the sources call, the least capable first.
+      skeleton: whether the sources are for a skeleton library.
+      observe: whether the model has PREFIX_observe.
 
     Returns:
-      A struct of Files (assembly is None unless embed, kernels_c unless c, device_source without a device, page of what was not pruned) and of variants, a list of struct(chip, kernels), and the list dumps of directories.
+      A struct of Files, and a list of directories with dumps. In the struct, assembly is None
+      unless embed, and kernels_c is None unless c. device_source is None without a device. page
+      is None if the network was not pruned. The field variants is a list of struct(chip,
+      kernels).
     """
 
-    # Rules outside may make a DnnGraphInfo that says nothing of pruning.
+    # A rule outside rules_dnn may return a DnnGraphInfo without the fields of pruning.
     pruning, log = getattr(graph, "pruning", None), getattr(graph, "pruning_log", None)
     files = struct(
         kernels = ctx.actions.declare_directory(base + ".kernels"),
@@ -342,7 +349,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
         args.add(candidate, format = "--candidate=%s")
     args.add(warnings, format = "--warnings=%s")
     if ctx.var["COMPILATION_MODE"] != "opt":
-        # Builds of people at work are for the machine at hand, whatever it has: -c opt is for use.
+        # Only builds with -c opt are released. Other builds run on the developer's machine and need
+        # no warning of a baseline chip.
         args.add("--accept=baseline")
     dumps = _dump(ctx, args, options, base + ".dump/compile")
     args.add_all(options)

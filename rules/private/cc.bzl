@@ -1,31 +1,33 @@
-"""Compiles generated sources as C++ rules do, with the user's C++ toolchain."""
+"""Compiles generated sources with the user's C++ toolchain, as C++ rules do."""
 
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 
-# Kernels are fast in every compilation mode, and give the same results in each.
+# Kernels are optimized in every compilation mode, and compute the same results in each.
 _KERNEL_COPTS = [
     "-std=c++17",
     "-O3",
     "-fno-fast-math",
     "-ffp-contract=fast",
-    "-fno-math-errno",  # square roots are one instruction
+    "-fno-math-errno",  # a square root compiles to one instruction
     "-fno-exceptions",
     "-fno-rtti",
-    "-fvisibility=hidden",  # the header says what a library shows
+    "-fvisibility=hidden",  # the header marks the functions that a library exports
 ]
 
-# The same of a folder of kernels in C, all of which Bazel takes for C++: a later -std= counts.
+# Flags for a directory of kernels in C. Bazel compiles it as C++, so its -std= must come after
+# Bazel's.
 KERNEL_C_COPTS = ["-std=c11"] + [
     flag
     for flag in _KERNEL_COPTS
     if flag not in ["-std=c++17", "-fno-exceptions", "-fno-rtti"]
 ]
 
-# Features of toolchains that do not go with generated code. Archives are linked by any compiler, and hold what machines run (thin_lto). Bazel
-# compiles a header of a folder of sources where it is to parse it (parse_headers), and misses the result. Kernels include what only the header's
-# module depends on (layering_check).
+# Toolchain features that do not work with generated code:
+# - thin_lto: any linker must accept the archives, so they hold machine code and not bitcode.
+# - parse_headers: Bazel parses a header in a directory of sources, and then misses an output.
+# - layering_check: kernels include headers that only the public header's module depends on.
 _WITHOUT = [
     "layering_check",
     "parse_headers",
@@ -33,7 +35,7 @@ _WITHOUT = [
 ]
 
 def cc_setup(ctx):
-    """Returns the C++ toolchain of a rule's context, and the features with which it is used."""
+    """Returns the C++ toolchain of a rule's context, and the features that are enabled."""
     toolchain = find_cc_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
@@ -58,8 +60,8 @@ def _kernel_outputs(ctx, name, toolchain, features, context, kernels, copts, lan
     return outputs
 
 def _weight_outputs(ctx, toolchain, features, assembly, weights):
-    # The assembler finds .incbin's file by the directories of -I, and names it in no .d file:
-    # that is why it is an additional input.
+    # The assembler searches .incbin's file in the directories of -I, and does not list it in the .d
+    # file. So the file must be an additional input.
     _, outputs = cc_common.compile(
         actions = ctx.actions,
         name = ctx.label.name + ".weights",
@@ -73,7 +75,7 @@ def _weight_outputs(ctx, toolchain, features, assembly, weights):
     return outputs
 
 def _only_pic(toolchain, features):
-    """Kernels are the same in a program and in a shared library: they are compiled once."""
+    """Reports whether to compile position-independent objects only, for programs and libraries."""
     return toolchain.needs_pic_for_dynamic_libraries(feature_configuration = features)
 
 def header_context(header, include_dir):
@@ -101,7 +103,8 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
       assembly: the File of assembly that embeds the weights, or None.
       weights: the File of weights.
       runtime: the CcInfo of the runtime library.
-      variants: structs of a chip, and of the directory kernels of sources that are compiled with its flags.
+      variants: structs of a chip and kernels, a directory of sources to compile with the chip's
+        flags.
       kernels_c: the directory File of kernels in C, or None.
 
     Returns:
@@ -109,7 +112,8 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
     """
     toolchain, features = cc_setup(ctx)
 
-    # Not by header_context: with layering_check, what includes the header depends on a module of Clang that has it.
+    # Do not use header_context here: with layering_check, sources may include the header only if
+    # they depend on a Clang module that has it.
     public, _ = cc_common.compile(
         actions = ctx.actions,
         name = name + ".header",
@@ -120,7 +124,7 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
         compilation_contexts = [runtime.compilation_context],
     )
 
-    # Kernels include the header by its base name: they do not know the package.
+    # Kernels include the header by its base name, because dnnc does not know the package.
     private = cc_common.merge_compilation_contexts(compilation_contexts = [
         public,
         header_context(header, header.dirname),
@@ -137,8 +141,8 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
     made = _archive(ctx, name, toolchain, features, objects)
     library = made.pic_static_library or made.static_library
 
-    # Only the archive: without position-independent code (-c opt) Bazel would link the objects that are
-    # not, of which there are none, and say nothing.
+    # Pass only the archive. With objects, Bazel would link the position-dependent ones in some
+    # modes (-c opt). The list of these is empty, so Bazel would silently link nothing.
     to_link = cc_common.create_library_to_link(
         actions = ctx.actions,
         cc_toolchain = toolchain,
@@ -160,9 +164,9 @@ def compile_and_link(ctx, name, header, include_dir, kernels, copts, assembly, w
     )
 
 def archive_with(ctx, name, objects, runtime):
-    """Declares a static library of objects and all that they need, which is linked without Bazel.
+    """Declares a static library of a model's objects and the runtime, for linking without Bazel.
 
-    Two of them go into one program: a linker takes the runtime's objects from the first.
+    A program may link two of them: the linker takes the runtime's objects from the first one.
 
     Args:
       ctx: the rule's context.
@@ -186,7 +190,7 @@ def _compiled_objects(libraries, pic):
     return cc_common.create_compilation_outputs(pic_objects = objects) if pic else cc_common.create_compilation_outputs(objects = objects)
 
 def _archive(ctx, name, toolchain, features, objects):
-    """Declares a static library, and returns it as a LibraryToLink."""
+    """Declares a static library and returns it as a LibraryToLink."""
     _, outputs = cc_common.create_linking_context_from_compilation_outputs(
         actions = ctx.actions,
         name = name,
@@ -198,7 +202,7 @@ def _archive(ctx, name, toolchain, features, objects):
     return outputs.library_to_link
 
 def link_program(ctx, name, source, deps):
-    """Compiles a source and links it to a program.
+    """Compiles a source file and links it to a program.
 
     Args:
       ctx: the rule's context.

@@ -1,7 +1,7 @@
-"""Lets dnn_model say what to do where no C++ toolchain builds for a platform.
+"""Lets dnn_model report a missing C++ toolchain with a message that names the cure.
 
-Its runtime is a cc_library, which would fail before it, in Bazel's words: where there is no toolchain, it depends on
-no runtime.
+The runtime is a cc_library, which would fail first with Bazel's own message. So a model does not
+depend on the runtime if no C++ toolchain builds for the platform.
 """
 
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolchain")
@@ -15,7 +15,7 @@ def _cc_found_impl(ctx):
 
 cc_found = rule(
     implementation = _cc_found_impl,
-    doc = "For a config_setting's flag_values: yes where a C++ toolchain builds for the platform, or else no.",
+    doc = "A flag for config_setting: yes if a C++ toolchain builds for the platform, otherwise no.",
     fragments = ["platform"],
     toolchains = use_cc_toolchain(),
 )
@@ -25,7 +25,7 @@ def _no_runtime_impl(_ctx):
 
 no_runtime = rule(
     implementation = _no_runtime_impl,
-    doc = "What stands in for the runtime where nothing can compile it.",
+    doc = "An empty library that replaces the runtime if no toolchain can compile it.",
     provides = [CcInfo],
 )
 
@@ -37,5 +37,5 @@ def check_cc_toolchain(ctx):
     """
     if not find_cc_toolchain(ctx, mandatory = False):
         fail(("\nno C++ toolchain builds for the platform %s: register one in MODULE.bazel or WORKSPACE. With this machine's clang: " +
-              "register_toolchains(\"@rules_dnn//toolchains/cc:linux_arm64\"), or linux_x86_64, or hexagon; with the Android NDK: see \"Android\" in " +
-              "README.md of rules_dnn") % ctx.fragments.platform.platform)
+              "register_toolchains(\"@rules_dnn//toolchains/cc:linux_arm64\"), or linux_x86_64, or hexagon. With the Android NDK: see " +
+              "docs/guides/android.md of rules_dnn") % ctx.fragments.platform.platform)

@@ -1,4 +1,4 @@
-"""NAME_bench of a dnn_model with a target: what starts the program that measures the model there."""
+"""NAME_bench of a dnn_model with a target: starts the program that measures the model."""
 
 load(":actions.bzl", "DNNC_EXEC_GROUPS")
 load(":dnn_benchmark.bzl", "BenchmarkInfo")
@@ -32,10 +32,10 @@ def _bench_impl(ctx):
 
 _dnn_bench = rule(
     implementation = _bench_impl,
-    doc = "Starts a benchmark's program that is built for a target, by a command where this machine cannot run it.",
+    doc = "Starts a benchmark program that is built for a target. A command such as an emulator runs it if this machine cannot.",
     attrs = FOR_TARGET_ATTRS | {
         "model": attr.string(
-            doc = "The model's name, for people.",
+            doc = "The model's name in messages.",
             mandatory = True,
         ),
         "program": attr.label(
@@ -45,7 +45,7 @@ _dnn_bench = rule(
         ),
         "served": attr.label(
             cfg = for_target,
-            doc = "What names the model to the program.",
+            doc = "The source that names the model to the program.",
             mandatory = True,
             providers = [BenchmarkInfo],
         ),
@@ -55,11 +55,11 @@ _dnn_bench = rule(
 )
 
 def dnn_bench(name, model, **kwargs):
-    """Declares what starts NAME.program, which dnn_benchmark declares.
+    """Declares a target that starts NAME.program, which dnn_benchmark declares.
 
     Args:
       name: the target to run.
-      model: the name of the dnn_model, for people.
+      model: the name of the dnn_model, for messages.
       **kwargs: attributes of the rule.
     """
     _dnn_bench(

@@ -1,4 +1,4 @@
-"""dnn_chip: facts that kernels are specialised to."""
+"""dnn_chip: facts of a chip, to which the compiler specializes kernels."""
 
 load("//rules:providers.bzl", "DnnChipInfo")
 
@@ -23,7 +23,7 @@ def _dnn_chip_impl(ctx):
 
 _dnn_chip = rule(
     implementation = _dnn_chip_impl,
-    doc = "A chip's facts, as a toolchain's implementation.",
+    doc = "A chip's facts: the implementation of a toolchain.",
     attrs = {
         "copts": attr.string_list(
             doc = "C++ compiler flags that select the chip's instruction set.",
@@ -33,13 +33,13 @@ _dnn_chip = rule(
             allow_single_file = [".json"],
         ),
         "out": attr.output(
-            doc = "That file, where there is none yet.",
+            doc = "The JSON file to write, if facts is not set.",
         ),
         "text": attr.string(
-            doc = "What out holds.",
+            doc = "The text to write to out.",
         ),
         "variants": attr.label_list(
-            doc = "More capable chips for which libraries have kernels, too.",
+            doc = "More capable chips that libraries have kernels for, too.",
             providers = [DnnChipInfo],
         ),
     },
@@ -47,36 +47,37 @@ _dnn_chip = rule(
 )
 
 def _text(name, facts, copts):
-    """Returns the JSON file of facts that are given as a dict."""
+    """Returns the text of the JSON file for facts that are a dict."""
     for field in ["name", "copts"]:
         if field in facts:
             fail("dnn_chip %s: facts has %s, which is an attribute of dnn_chip: leave it out of facts" % (name, field))
     return json.encode_indent(facts | {"copts": copts, "name": name}, indent = "  ") + "\n"
 
 def dnn_chip(name, facts, constraints, copts = [], variants = [], **kwargs):
-    """Declares a chip; register NAME_toolchain to have it used for platforms with its constraints.
+    """Declares a chip. Register NAME_toolchain to use it for platforms with its constraints.
 
-    Of several registered chips that fit a platform the first one counts. The root module's come
-    first, so a chip of one's own may have the constraints of one of ours.
+    If several registered chips fit a platform, Bazel takes the first one. The root module's chips
+    come first, so your chip may have the same constraints as a chip of rules_dnn.
 
-    A chip is code that one trusts, as a BUILD file is: its copts, here and in its JSON file, are given to
-    the C++ compiler as they are, and compilers have options that load plugins, read and write files or run
-    programs. Read a chip's files before you register one that somebody else wrote. Models need no such
-    trust: an ONNX file or a tuning record brings no options.
+    A chip needs the same trust as a BUILD file. The C++ compiler gets its copts, from here and
+    from its JSON file, unchecked. Compilers have options that load plugins, read and write files
+    or run programs. Before you register a chip that somebody else wrote, read its files. Models
+    need no such trust: ONNX files and tuning records cannot add compiler options.
 
     Args:
-      name: the chip's name. `NAME_toolchain` is what register_toolchains takes.
-      facts: vector width, registers, caches: a dict, as those of @rules_dnn//platforms/chips:chips.bzl, of which
-        NAME.json is made; or a JSON file, which has the name and the copts, too.
-      constraints: constraint values that a platform with this chip has.
-      copts: C++ compiler flags that select the instruction set, given to kernels only. They are not
-        checked: see above.
-      variants: dnn_chips, the least capable first, for which libraries for a platform with this chip have kernels, too, unless
-        a dnn_model says otherwise.
+      name: the chip's name. Pass `NAME_toolchain` to register_toolchains.
+      facts: vector width, registers, caches: a dict such as those in
+        @rules_dnn//platforms/chips:chips.bzl, which is written to NAME.json; or a JSON file,
+        which also has the name and the copts.
+      constraints: constraint values of the platforms that have this chip.
+      copts: C++ compiler flags that select the instruction set. Only kernels are compiled with
+        them. They are not checked: see above.
+      variants: more capable dnn_chips, the least capable first. Libraries for a platform with
+        this chip have kernels for these, too, unless a dnn_model sets variants.
       **kwargs: attributes common to all rules.
     """
     if not facts:
-        fail("dnn_chip %s: no facts; want a dict, as those of @rules_dnn//platforms/chips:chips.bzl, or a JSON file" % name)
+        fail("dnn_chip %s: no facts; want a dict such as those in @rules_dnn//platforms/chips:chips.bzl, or a JSON file" % name)
     given = type(facts) == "dict"
     _dnn_chip(
         name = name,

@@ -25,20 +25,20 @@ def _dnn_import_impl(ctx):
 
 _dnn_import = rule(
     implementation = _dnn_import_impl,
-    doc = "Reads an ONNX model. Several dnn_models may have it as src, with other APIs or options; it is imported once.",
+    doc = "Reads an ONNX model once for several dnn_models, which name it as src and may have different APIs and options.",
     attrs = {
         "dims": attr.string_dict(
             doc = "Numbers or ranges (\"1..64\", \"1..\") for symbols of the model's shapes.",
         ),
         "dnnc_opts": attr.string_list(
-            doc = "Further options for the compiler, as in -disable=rewrite. With -dump=PASS the output group dump holds what it printed.",
+            doc = "Additional options for dnnc, such as -disable=rewrite. With -dump=PASS the output group dump has the IR after that pass.",
         ),
         "external_data": attr.label_list(
             allow_files = True,
-            doc = "Files that hold the ONNX model's external data.",
+            doc = "Files of the ONNX model's external data.",
         ),
         "pruning": attr.label(
-            doc = "A dnn_pruning: how weights are pruned before the model is read.",
+            doc = "A dnn_pruning, which prunes the weights before the model is read.",
             providers = [DnnPruningInfo],
         ),
         "src": attr.label(
@@ -52,7 +52,9 @@ _dnn_import = rule(
 )
 
 def dnn_import(name, src, dims = None, **kwargs):
-    """Reads an ONNX model. Several dnn_models may have it as src, with other APIs or options; it is imported once.
+    """Reads an ONNX model once for several dnn_models.
+
+    They name it as src, and may have different APIs and options.
 
     Args:
       name: the target.

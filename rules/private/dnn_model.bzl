@@ -8,18 +8,21 @@ load(":dnn_tuner.bzl", "dnn_tuner")
 load(":model_rule.bzl", "dnn_model_rule")
 load(":target_rule.bzl", "dnn_model_for_its_target_only")
 
-# What applies to both targets that the macro makes when there is a platform to build for.
+# Attributes of both targets that the macro declares if target is set.
 _SHARED = ["compatible_with", "restricted_to", "target_compatible_with", "testonly"]
 
-# What says how and where the network is compiled: it means nothing for the other target.
+# Attributes of compiling. Only the target that compiles the network takes them.
 _COMPILING = ["exec_compatible_with", "exec_properties", "features", "toolchains"]
 
-# What of a model is of its kernels on the processor, and not of those on a DSP.
+# Attributes that affect only the processor's kernels. A skeleton library does not take them.
 _OF_PROCESSOR = ["backend", "chip_variants", "device", "dsp", "dsp_is_set", "tuning", "variants", "weights"]
 
 def _skeleton(name, model, tags, shared):
-    """Declares a model's skeleton library for the platform that it is built for; nothing compiles it where nothing can."""
-    shared = {key: value for key, value in shared.items() if key in ["testonly"] + _COMPILING}  # the rest is of the processor's platforms
+    """Declares a model's skeleton library.
+
+    It is compiled only if a C++ toolchain builds for the DSP.
+    """
+    shared = {key: value for key, value in shared.items() if key in ["testonly"] + _COMPILING}  # others restrict the processor's platforms
     dnn_model_rule(
         name = name + ".model",
         skeleton = True,
@@ -63,74 +66,100 @@ def dnn_model(
         **kwargs):
     """Compiles a network to a C++ library.
 
-    Without target, NAME follows the platform it is built for and is linked like a cc_library. With
-    target, NAME is built for that platform from anywhere, its files lie in bazel-bin/PACKAGE/NAME/,
-    and only what is built for that platform can link it. select() works in every attribute but name, tags and visibility.
+    Without target, NAME is built for the platform of the binary that links it, like a cc_library.
+    With target, every build compiles NAME for that platform and puts its files into
+    bazel-bin/PACKAGE/NAME/; only binaries for that platform can link it. Every attribute except
+    name, tags and visibility accepts select().
 
-    `bazel run -c opt NAME_bench` measures the model on the machine that runs it, whatever its target;
-    built with --platforms, NAME_bench is a program for another machine.
+    `bazel run -c opt NAME_bench` measures the model on the machine that runs the command,
+    whatever its target. Built with --platforms, NAME_bench is a program for another machine.
 
-    `bazel run -c opt NAME.tune` measures, on the machine that runs it, several kernels of each block, and writes the
-    record NAME.tune.json beside the BUILD file, or what `tuning` names. Builds measure nothing: they choose kernels
-    by the record, once `tuning` names it. It has times by chip and by what blocks compute: what it does
-    not know is chosen by estimates. With backend = "opencl" blocks that a device runs are measured there, by the
-    device's clocks, and the record has their times by the name in `device`'s facts. `-- --help` has more.
+    `bazel run -c opt NAME.tune` measures several kernels of each block on the machine that runs
+    the command. It writes times to the record NAME.tune.json beside the BUILD file, or to the
+    file that `tuning` names. Builds measure nothing: if `tuning` names the record, they choose
+    kernels by it. The record has times for each chip and each computation of a block. Blocks that
+    it does not have are chosen by estimates. With backend = "opencl", a device's blocks are
+    measured on the device, by its own clocks, and recorded under the name in `device`'s facts.
+    `-- --help` lists options.
 
     Args:
       name: the target. Sources write `#include "PACKAGE/NAME.h"`.
-      src: an .onnx file, or a target with DnnGraphInfo, as dnn_import.
-      target: a platform() to build for, one of @rules_dnn//platforms or of one's own. Default: the platform
-        of what links the model. With a target the library holds its runtime, too, and is linked without Bazel.
-      backend: what computes: "cpu", or "opencl": an OpenCL device of the machine that runs the model, and the processor where a block can run
-        there only, or is estimated to take less. create() opens the machine's OpenCL library; its options choose the device. Inputs and outputs
-        may lie in the application's OpenCL memory (PREFIX_start). variants are of processors, and refused.
-        "hvx": a Qualcomm Hexagon DSP, by FastRPC: NAME is a stub with the API of every model, which calls a skeleton library on the DSP, and holds the
-        model for the processor, too, which runs it where no DSP does, if create()'s options say so. variants, tuning, NAME.tune and weights = "file" are of
-        that one; precision = "fp16" or "bf16" and NAME_bench are refused.
-      device: facts of the devices that backend = "opencl" makes kernels for, a JSON file as those of @rules_dnn//platforms/devices.
-        Default: opencl_buffers.json there, which is of no device in particular.
-      pruning: a dnn_pruning, by which weights are pruned first, without training. The output group pruning holds
-        the report (JSON, and a page with pictures) and the masks. Kernels for processors leave out
-        weights that were dropped, unless others are faster by a tenth, by estimates or by the tuning record (packed of dnn_pruning: always): those of each filter by itself in convolutions
-        of stride 1 along rows; elsewhere those at the same places in all of 8 or 16 neighbouring filters (16 with
-        AVX-512, as in a plain build for x86-64).
-      api: name of the header, without .h. Default: name. Targets with the same api are alternatives
-        for select(): their headers, C names and namespaces are the same.
-      c_prefix: what C names begin with. Default: package and api, as in app_model for //app:model.
-      calibration: with precision = "fp16", a safetensors file of inputs, by the names of the model's inputs; of the first dimension there may
-        be more than the model takes. The build runs the network on them, in the interpreter. A value whose numbers go beyond half of f16's
-        range on them, of which other inputs may take the other half, stays f32, as does what computes with it up to the next value that
-        is known to be within; the build warns of it (range) and the manifest lists it. Default: none; then only values are known to
-        leave the range whose bounds follow from constants, integers of 16 bits and less, and functions with bounds.
+      src: an .onnx file, or a target with DnnGraphInfo such as a dnn_import.
+      target: a platform() to build for: one of @rules_dnn//platforms or your own. Default: the
+        platform of the binary that links the model. With a target, the library includes the
+        runtime, and can be linked without Bazel.
+      backend: "cpu" (the default), "opencl" or "hvx". "opencl": an OpenCL device runs the model.
+        The processor runs blocks that only it supports, or that are estimated to take less time
+        on it. create() opens the machine's OpenCL library, and its options choose the device.
+        Inputs and outputs may be in OpenCL memory of the application (PREFIX_start). The
+        attribute variants is refused. "hvx": a Qualcomm Hexagon DSP runs the model. NAME is a
+        stub with the usual API, which calls a skeleton library on the DSP through FastRPC. The
+        stub also includes the model for the processor, which runs if no DSP is available and
+        create()'s options ask for it. variants, tuning, NAME.tune and weights = "file" apply to
+        the processor's model only. precision = "fp16", precision = "bf16" and NAME_bench are
+        refused.
+      device: for backend = "opencl", a JSON file of facts of the devices to make kernels for,
+        such as those in @rules_dnn//platforms/devices. Default: opencl_buffers.json there, for
+        any device.
+      pruning: a dnn_pruning, which prunes the weights first, without training. The output group
+        pruning has the report (JSON, and a page with pictures) and the masks. The processor's
+        kernels skip dropped weights unless another kernel is at least 10 % faster, by estimates
+        or by the tuning record; with packed of dnn_pruning they always do. Convolutions with
+        stride 1 along rows skip each filter's own dropped weights. Other layers skip weights that
+        are dropped at the same position in all of 8 or 16 neighboring filters. The number is 16
+        with AVX-512, as in a default build for x86-64.
+      api: name of the header, without .h. Default: name. Targets with the same api have the same
+        headers, C names and namespaces, so a select() may choose among them.
+      c_prefix: prefix of the C names. Default: package and api, such as app_model for //app:model.
+      calibration: for precision = "fp16", a safetensors file of inputs, by the names of the
+        model's inputs. Their first dimension may be larger than the model takes. The build runs
+        the network on them in the interpreter. A value stays in f32 if its numbers exceed half of
+        f16's range; the other half is a margin for other inputs. Values computed from it stay in
+        f32, too, up to the next one that is known to be in range. The build warns of them
+        (range), and the manifest lists them. Without calibration, the compiler knows only bounds
+        that follow from constants, integers of at most 16 bits and bounded functions.
       cpp_namespace: namespace of the C++ wrapper. Default: c_prefix.
       dims: numbers or ranges for symbols of the model's shapes, as in {"N": "1..64", "H": "224"}.
-        Without a bound, or with "1..", a symbol may be anything from 1.
-      dnnc_opts: further options for the compiler, as in ["-disable=anchors"]. With -dump=PASS the
-        output group dump holds what the compiler printed; --accept=KIND accepts warnings of a kind.
-      dsp: versions of Hexagon that backend = "hvx" has skeleton libraries for, as in ["v68", "v73"]: a DSP takes the most capable that it can run. They
-        are the output group dsp, libPREFIX_VERSION_skel.so each, and runfiles of what links NAME. Default: ["v68"], which all later ones run.
-      external_data: files that hold the ONNX model's external data, in the folders in which the model names them.
-      precision: "fp32" (the default): floats as the network has them. "fp16": values and weights of f32 are stored in 16 bits, half the
-        memory, and computed and summed in f32; inputs and outputs keep their types, and weights of which a node has few, and those of
-        depthwise convolutions, may be packed as f32. What 16 bits cannot hold stays f32, as do inputs that are only added, such as
-        masks, squares of numbers whose size is not known, and what `calibration` shows to leave the range; the manifest lists it with
-        the reasons (precision). No finite number becomes infinite: what ends beyond the range becomes its end, 65504; infinities and
-        NaNs stay, and f16 that the network itself has is ONNX's. "bf16": the same in bf16, which has f32's range and 8 binary digits. Products of two values of
-        bf16, also of a network whose own floats are bf16, are then summed in f32 by the processor's instructions for pairs of them,
-        where all chips of the library have some (AVX512-BF16: x86_64_zen4, x86_64_zen5; with AMX: x86_64_sapphire_rapids): in another
-        order, and with denormal numbers as zeros whatever keep_denormals says. Elsewhere, and with backend = "opencl", they are widened
-        to f32. The manifest has the types of storage, products and sums, and how many kernels sum pairs. A quantized network is
-        refused, as its integers are smaller already, and so is pruning, whose kernels are of f32.
-      shards: how many C++ files the kernels go to, to be compiled in parallel, 1 to 256. Default: 8.
-      tuning: the record that NAME.tune wrote. One of a single other chip, or device, than the model is built for is an
-        error: use select(), or run NAME.tune on each.
-      variants: dnn_chips that the library has kernels for besides the platform's chip, the least capable first: create() takes the last
-        whose instructions the processor has, or the one that its options or DNN_VARIANT name. Default: those of the platform's
-        chip; of a platform of x86-64 without a level or processor these are x86_64_v3, x86_64_v4 and x86_64_v4_vnni, of
-        one of 64-bit ARM arm64_dotprod. [] has none.
+        Without a bound, or with "1..", a symbol may be any number from 1.
+      dnnc_opts: additional options for dnnc, such as ["-disable=anchors"]. With -dump=PASS, the
+        output group dump has the IR after that pass. --accept=KIND accepts warnings of a kind.
+      dsp: for backend = "hvx", Hexagon versions to build skeleton libraries for, as in ["v68",
+        "v73"]. A DSP loads the most capable one that it can run. The libraries, each
+        libPREFIX_VERSION_skel.so, are the output group dsp, and runfiles of binaries that link
+        NAME. Default: ["v68"], which all later versions can run.
+      external_data: files of the ONNX model's external data, in the directories that the model
+        names.
+      precision: "fp32" (the default) keeps the network's own types. "fp16" stores f32 values and
+        weights in 16 bits, half the memory, and computes and sums in f32. Inputs and outputs keep
+        their types. Small weights of a node and weights of depthwise convolutions may be packed
+        as f32. These values stay in f32: values that 16 bits cannot represent; inputs that are
+        only added, such as masks; squares of numbers of unknown size; and values that
+        `calibration` shows to leave the range. The manifest lists them with the reasons
+        (precision). No finite number becomes infinite: a result outside the range becomes its
+        limit, 65504. Infinities and NaNs stay, and f16 values of the network itself follow ONNX.
+        "bf16" is the same with bf16, which has f32's range and 8 binary digits. If all chips of
+        the library have instructions that multiply pairs of bf16 and sum in f32, kernels use
+        them, also for a network whose own floats are bf16. Such chips are x86_64_zen4 and
+        x86_64_zen5 (AVX512-BF16) and x86_64_sapphire_rapids (AMX). These instructions sum in a
+        different order and treat denormal numbers as zeros, regardless of keep_denormals. On
+        other chips and with backend = "opencl", bf16 is widened to f32. The manifest has the
+        types of storage, products and sums, and the number of kernels with such instructions.
+        Quantized networks are refused, because their integers are smaller already. Pruning is
+        refused, because its kernels need f32.
+      shards: the number of C++ files that the kernels are split into, 1 to 256. Bazel compiles
+        them in parallel. Default: 8.
+      tuning: the record that NAME.tune wrote. A record that has only one chip, or device, is an
+        error if the model is built for a different one: use select(), or run NAME.tune on each.
+      variants: dnn_chips that the library has kernels for besides the platform's chip, the least
+        capable first. create() chooses the last one whose instructions the processor has, or the
+        one that its options or DNN_VARIANT name. Default: the variants of the platform's chip.
+        For an x86-64 platform without a level or processor they are x86_64_v3, x86_64_v4 and
+        x86_64_v4_vnni; for 64-bit ARM, arm64_dotprod. With [] the library has kernels for the
+        platform's chip only.
       visibility: visibility of NAME.
-      weights: "embed" (the default): the library holds the weights. "file": a file beside it does,
-        which is in the runfiles of what links the library, and is given to create().
+      weights: "embed" (the default): the library embeds the weights. "file": the weights are a
+        file, which is in the runfiles of binaries that link the library. The program passes its
+        path to create().
       tags: tags of NAME.
       **kwargs: attributes common to all rules.
     """

@@ -6,7 +6,7 @@ load(":check.bzl", "check_images", "check_src", "check_training")
 load(":dnnc_toolchain.bzl", "DNNC_TYPE")
 
 def _settings(ctx):
-    """Declares the file of settings of training."""
+    """Declares the file with the settings of training."""
     settings = ctx.actions.declare_file(ctx.label.name + ".settings.json")
     ctx.actions.write(settings, json.encode_indent({
         key: json.decode(ctx.attr.settings[key])
@@ -15,7 +15,7 @@ def _settings(ctx):
     return settings
 
 def _options(ctx):
-    """Returns what `dnnc train admm` is told, but for its outputs: Files, and numbers by name."""
+    """Returns the inputs of `dnnc train admm`: Files, and a dict from option name to number."""
     src = check_src(ctx.attr.src.label, ctx.files.src)
     pruning = ctx.attr.pruning[DnnPruningInfo]
     check_training(ctx.attr.pruning.label, pruning, ctx.attr.settings)
@@ -41,11 +41,11 @@ def _options(ctx):
 
 _ATTRS = {
     "choose": attr.int(
-        doc = "Of the epochs at the end the first ones, in which the trainer chooses the masks anew.",
+        doc = "The number of epochs at the start of retraining in which the trainer updates the masks.",
     ),
     "data": attr.label(
         allow_single_file = [".json"],
-        doc = "Says which images.",
+        doc = "A JSON file that lists the images.",
         mandatory = True,
     ),
     "epochs": attr.int(
@@ -54,7 +54,7 @@ _ATTRS = {
     ),
     "growth": attr.string(
         default = "10",
-        doc = "How many times as large rho is in each further iteration.",
+        doc = "The factor by which rho grows with each iteration.",
     ),
     "images": attr.label_list(
         allow_files = True,
@@ -66,10 +66,10 @@ _ATTRS = {
     ),
     "most": attr.string(
         default = "0.1",
-        doc = "How large rho gets at most.",
+        doc = "The maximum of rho.",
     ),
     "pruning": attr.label(
-        doc = "How the network is pruned.",
+        doc = "A dnn_pruning.",
         mandatory = True,
         providers = [DnnPruningInfo],
     ),
@@ -82,7 +82,7 @@ _ATTRS = {
         doc = "Weight of the quadratic terms in the first iteration.",
     ),
     "settings": attr.string_dict(
-        doc = "Settings of training, as JSON by name.",
+        doc = "Settings of training: a dict from name to JSON.",
     ),
     "src": attr.label(
         allow_files = True,
@@ -102,7 +102,7 @@ def _pruned(model, masks, log):
             calibration = None,
             log = log,
             masks = masks,
-            packed = False,  # the masks say it of each layer
+            packed = False,  # the masks have it for each layer
             policy = None,
             samples = None,
             settings = None,
@@ -117,7 +117,7 @@ def _pruned(model, masks, log):
 def _dnn_pruned_impl(ctx):
     missing = [name for name, file in [(ctx.attr.names[0], ctx.file.model), (ctx.attr.names[1], ctx.file.masks), (ctx.attr.names[2], ctx.file.log)] if not file]
     if missing:
-        fail("\n%s has not been trained yet: %s beside the BUILD file %s missing. Write them by\n\n    bazel run %s.update\n\nand check them in, or train in every build with train_in_build = True" % (
+        fail("\n%s has not been trained yet: %s beside the BUILD file %s missing. Write them with\n\n    bazel run %s.update\n\nand check them in, or train in every build with train_in_build = True" % (
             ctx.label,
             ", ".join(missing),
             "are" if len(missing) > 1 else "is",
@@ -127,11 +127,11 @@ def _dnn_pruned_impl(ctx):
 
 _dnn_pruned = rule(
     implementation = _dnn_pruned_impl,
-    doc = "A network that NAME.update pruned, with its masks and log.",
+    doc = "A network that NAME.update pruned, with masks and log.",
     attrs = {
         "log": attr.label(
             allow_single_file = True,
-            doc = "Accuracies and residuals.",
+            doc = "The log of training: accuracies and residuals.",
         ),
         "masks": attr.label(
             allow_single_file = True,
@@ -152,20 +152,20 @@ _dnn_pruned = rule(
 def _dnn_pruned_in_build_impl(ctx):
     for what, found in [("trainer", ctx.attr.trainer), ("out", ctx.attr.out)]:
         if found:
-            fail("\n%s: builds train by the built-in trainer, and write no files to check in: leave out either train_in_build or %s" % (ctx.label, what))
+            fail("\n%s: builds train with the built-in trainer and write no files to check in: leave out either train_in_build or %s" % (ctx.label, what))
     base = "%s/%s" % (ctx.label.name, ctx.label.name.split("/")[-1])
     files = run_train(ctx, base, _options(ctx))
     return _pruned(files.model, files.masks, files.log)
 
 _dnn_pruned_in_build = rule(
     implementation = _dnn_pruned_in_build_impl,
-    doc = "A network that the build prunes, by the built-in trainer.",
+    doc = "A network that the build prunes with the built-in trainer.",
     attrs = _ATTRS | {
         "out": attr.string(
-            doc = "Refused: nothing is checked in.",
+            doc = "Refused, because no files are checked in.",
         ),
         "trainer": attr.label(
-            doc = "Refused: builds train by the built-in trainer alone.",
+            doc = "Refused, because builds train with the built-in trainer only.",
         ),
     },
     exec_groups = DNNC_EXEC_GROUPS,
@@ -209,7 +209,7 @@ def _dnn_pruner_impl(ctx):
 
 _dnn_pruner = rule(
     implementation = _dnn_pruner_impl,
-    doc = "What prunes a network by training, on the machine that runs it, and writes what comes of it into the workspace.",
+    doc = "A command that prunes a network by training and writes the results into the workspace.",
     attrs = _ATTRS | {
         "names": attr.string_list(
             doc = "Of model, masks and log.",
@@ -217,7 +217,7 @@ _dnn_pruner = rule(
         ),
         "trainer": attr.label(
             cfg = "target",
-            doc = "The executable that trains.",
+            doc = "The trainer's executable.",
             executable = True,
         ),
     },
@@ -226,10 +226,10 @@ _dnn_pruner = rule(
 )
 
 def _text(x):
-    """Returns a number as text, and what select() and the like give as it is."""
+    """Returns a number as text, and any other value, such as a select(), unchanged."""
     return str(x) if type(x) in ["int", "float"] else x
 
-# What applies to what trains as it does to the network.
+# Attributes of the network that also apply to NAME.update.
 _SHARED = ["compatible_with", "restricted_to", "target_compatible_with", "testonly"]
 
 def dnn_prune(
@@ -253,34 +253,45 @@ def dnn_prune(
         tags = None,
         visibility = None,
         **kwargs):
-    """Prunes a network by training, as PatDNN does: by ADMM, and then by training what is left.
+    """Prunes a network by training, as in PatDNN: with ADMM, followed by masked training.
 
-    `bazel run NAME.update` trains on the machine that runs it, and writes three files beside the BUILD file to check in: the pruned model, its masks,
-    and a log with the accuracy before and after and the residuals of each iteration. Interrupted and run again it goes on. `:NAME` is
-    the pruned model: `dnn_model(src = ":NAME")` compiles it, and with `pruning = ":NAME"` besides its report says what was pruned.
+    `bazel run NAME.update` trains on the machine that runs it. It writes three files beside the
+    BUILD file: the pruned model, its masks, and a log with the accuracy before and after and the
+    residuals of each iteration. Check them in. If the command is interrupted, run it again: it
+    continues. `:NAME` is the pruned model, and `dnn_model(src = ":NAME")` compiles it. Add
+    `pruning = ":NAME"` for a report of what was pruned.
 
-    Builds train nothing, unless train_in_build asks for it: the built-in trainer gives the same bytes on every machine.
+    Builds do not train unless train_in_build is set. The built-in trainer computes the same bytes
+    on every machine.
 
     Args:
       name: the target.
-      src: the .onnx file of a trained network. Its weights are in the file itself.
-      pruning: a dnn_pruning without masks, calibration and shrink. Where it asks for packed, the masks do, too.
-      data: a JSON file that says which images, as docs/trainers.md describes.
-      images: the files that the data name, by their paths from where the data are. Files that the data name and that are not among them are found
-        by NAME.update alone.
-      trainer: an executable that speaks the protocol of docs/trainers.md, for NAME.update. Default: the built-in trainer.
-      iterations: iterations of ADMM. Default: 4.
-      steps: masked trainings after them, in which kernels are dropped a few at a time, most of them in the first ones. Default: 0.
+      src: the .onnx file of a trained network, with its weights in the same file.
+      pruning: a dnn_pruning without masks, calibration and shrink. If it sets packed, so do the
+        masks.
+      data: a JSON file that lists the images; docs/trainers.md describes it.
+      images: the files that data names, by their paths relative to data. If a file is missing
+        here, only NAME.update finds it.
+      trainer: an executable that implements the protocol of docs/trainers.md, for NAME.update.
+        Default: the built-in trainer.
+      iterations: the number of ADMM iterations. Default: 4.
+      steps: the number of masked trainings after the iterations. Each one drops some kernels, the
+        first ones most of them. Default: 0.
       epochs: epochs of each iteration and step. Default: 10.
       retrain: epochs of masked training at the end. Default: 40.
-      choose: of these the first ones, in which the trainer chooses the masks anew every 16 steps, among all weights, which it goes on training. Kernels are dropped a few at
-        a time in the first half of them. The built-in trainer has not that. Default: 0, masks are chosen before.
+      choose: the number of epochs at the start of retrain in which the trainer updates the masks
+        every 16 steps. It trains all weights in these epochs, and drops kernels gradually in the
+        first half of them. The built-in trainer does not support it. Default: 0, the masks stay
+        as they are.
       rho: weight of the quadratic terms in the first iteration. Default: 0.001.
-      growth: how many times as large it is in each further one. Default: 10.
-      most: how large it gets at most. Default: 0.1.
-      settings: settings of training, as in {"batch": 128, "learning_rate": 0.01}; docs/trainers.md lists them.
-      out: what the names of the three files begin with: OUT.onnx, OUT.masks and OUT.log.json. Default: name.
-      train_in_build: whether the build trains, each time that anything changes. There is no NAME.update then, and no trainer but the built-in one.
+      growth: the factor by which rho grows with each iteration. Default: 10.
+      most: the maximum of rho. Default: 0.1.
+      settings: settings of training, as in {"batch": 128, "learning_rate": 0.01};
+        docs/trainers.md lists them.
+      out: the prefix of the three files' names: OUT.onnx, OUT.masks and OUT.log.json. Default:
+        name.
+      train_in_build: whether builds train, again after each change of an input. There is no
+        NAME.update then, and only the built-in trainer is supported.
       tags: tags of NAME.
       visibility: visibility of NAME.
       **kwargs: attributes common to all rules.

@@ -48,22 +48,22 @@ def _dnn_pruning_impl(ctx):
 
 dnn_pruning_rule = rule(
     implementation = _dnn_pruning_impl,
-    doc = "Says how networks are pruned.",
+    doc = "Settings or masks for pruning networks.",
     attrs = {
         "calibration": attr.label(
             allow_single_file = True,
-            doc = "Inputs by which BatchNormalizations get their statistics anew.",
+            doc = "Inputs from which BatchNormalization statistics are computed again.",
         ),
         "connectivity": attr.string(
             default = "1",
-            doc = "How many times fewer kernels convolutions keep.",
+            doc = "Convolutions keep one kernel in this many.",
         ),
         "entries": attr.string_dict(
             default = {"3x3": "4"},
-            doc = "How many taps kernels of a size keep.",
+            doc = "The number of taps that kernels of each size keep.",
         ),
         "exempt": attr.string_list(
-            doc = "Layers that stay dense, by the name of their weights or of their node.",
+            doc = "Layers that stay dense, by the name of their weights or node.",
         ),
         "exempt_first": attr.bool(
             default = True,
@@ -71,7 +71,7 @@ dnn_pruning_rule = rule(
         ),
         "fully_connected": attr.string(
             default = "1",
-            doc = "How many times fewer weights fully connected layers keep.",
+            doc = "Fully connected layers keep one weight in this many.",
         ),
         "given": attr.string_list(
             doc = "The attributes that the macro's caller set.",
@@ -81,40 +81,40 @@ dnn_pruning_rule = rule(
             doc = "Masks of a network that was trained with them.",
         ),
         "packed": attr.bool(
-            doc = "Whether kernels store what is left of weights and nothing else, also where others are faster.",
+            doc = "Whether kernels store only the remaining weights, even if other kernels are faster.",
         ),
         "patterns": attr.int(
             default = 8,
-            doc = "How many patterns the set has.",
+            doc = "The number of patterns in the set.",
         ),
         "policy": attr.label(
             allow_single_file = [".star"],
-            doc = "A file that decides for each layer.",
+            doc = "A Starlark file that chooses settings for each layer.",
         ),
         "samples": attr.label(
             allow_single_file = True,
-            doc = "Labelled inputs by which sensitivity is measured.",
+            doc = "Labelled inputs to measure sensitivity with.",
         ),
         "sensitivity": attr.string_dict(
-            doc = "Numbers for the policy, by names of weights.",
+            doc = "Sensitivities for the policy, by names of weights.",
         ),
         "set": attr.string(
             default = "model",
-            doc = "What has one set of patterns: model, or each layer.",
+            doc = "Whether the model has one set of patterns (model), or each layer its own (layer).",
         ),
         "share": attr.int(
             default = 1,
-            doc = "How many filters in a row have the same kernels.",
+            doc = "How many neighboring filters keep the same kernels.",
         ),
         "shrink": attr.bool(
-            doc = "Whether empty filters and channels are taken out.",
+            doc = "Whether empty filters and channels are removed.",
         ),
     },
     provides = [DnnPruningInfo],
 )
 
 def _text(x):
-    """Returns a number as text, and what select() and the like give as it is."""
+    """Returns a number as text, and any other value, such as a select(), unchanged."""
     return str(x) if type(x) in ["int", "float"] else x
 
 def _texts(x):
@@ -138,38 +138,53 @@ def dnn_pruning(
         calibration = None,
         shrink = None,
         **kwargs):
-    """Says how networks are pruned, as PatDNN does: `dnn_model(pruning = ":NAME")`.
+    """Describes how networks are pruned, as in PatDNN. Use it with `dnn_model(pruning = ":NAME")`.
 
-    Kernels of a convolution, each of one filter and one input channel, keep the taps of one of a few patterns, and the weakest kernels go
-    altogether. Builds train nothing. With masks they keep what a network keeps that was trained with them; otherwise they project the
-    weights once, as they are, and warn (kind `pruning`) that accuracy is probably lost.
+    A kernel of a convolution is the weights of one filter and one input channel. Each kernel
+    keeps the taps of one of a few patterns, and the weakest kernels are dropped entirely. Builds
+    do not train. With masks, they keep the weights that the masks of a trained network keep.
+    Without masks, they drop the smallest weights once and warn (kind `pruning`) that accuracy is
+    probably lost.
 
     Args:
       name: the target. Building it writes NAME.json, the settings that `dnnc prune` reads.
-      patterns: how many patterns the set has: the most frequent ones of the centre and the largest weights. 0: kernels are kept
-        whole. Default: 8.
-      entries: how many taps kernels of a size keep, as in {"3x3": 4, "5x5": 9}, or a number, which is that of 3x3. Kernels of other
-        sizes are kept whole. Default: 4.
-      set: what has one set of patterns: "model", or each "layer". Default: "model".
-      connectivity: how many times fewer kernels convolutions keep, as in 3.6. Depthwise ones keep all. Default: 1, all.
-      fully_connected: how many times fewer weights Gemm and MatMul keep. Default: 1, all.
-      share: how many filters in a row have the same kernels: 1, 4, 8 or 16. With 16, kernels are faster; already 4 can cost accuracy (docs/performance.md). Default: 1.
-      packed: whether layers that processors compute have kernels that store what is left of their weights and nothing else, wherever there are such, even if others are faster: library and
-        memory are as much smaller as the weights. Where registers have filters that keep different weights, and no other kernel does so, they store what any of these keeps. Beside masks
-        True holds for all their layers, and False leaves what they ask for. Default: False, a kernel that stores weights otherwise is taken where it is faster by a tenth, by estimates or by
-        the tuning record.
+      patterns: the number of patterns in the set. A pattern has the center and the largest
+        weights of a kernel; the set has the most frequent ones. 0: kernels keep all their taps.
+        Default: 8.
+      entries: the number of taps that kernels of each size keep, as in {"3x3": 4, "5x5": 9}; a
+        single number is for 3x3. Kernels of other sizes keep all their taps. Default: 4.
+      set: "model": all layers have the same set of patterns; "layer": each layer has its own.
+        Default: "model".
+      connectivity: the number of kernels divided by the number that convolutions keep: 3.6 keeps
+        one in 3.6. Depthwise convolutions keep all. Default: 1, all.
+      fully_connected: the same ratio for the weights of Gemm and MatMul. Default: 1, all.
+      share: the number of neighboring filters that keep the same kernels: 1, 4, 8 or 16. With 16,
+        kernels are faster; 4 or more can cost accuracy (docs/measurements/pruned_accuracy.md).
+        Default: 1.
+      packed: whether the processor's kernels store only the remaining weights, even if other
+        kernels are faster. Library and memory then shrink with the weights. If a vector register
+        holds filters that keep different weights, and no other kernel is available, the kernel
+        stores each weight that any of these filters keeps. With masks, True applies to all their
+        layers, and False keeps the masks' own setting. Default: False: a kernel that stores more
+        weights is chosen if it is at least 10 % faster, by estimates or by the tuning record.
       exempt_first: whether the first layer stays dense. Default: True.
-      exempt: further layers that stay dense, by the name of their weights or of their node.
-      policy: a .star file whose function policy(layer) decides for each layer that is not exempt; `dnnc prune --help` has what it sees.
+      exempt: additional layers that stay dense, by the name of their weights or node.
+      policy: a .star file with a function policy(layer), which chooses settings for each layer
+        that is not exempt. `dnnc prune --help` describes its argument.
       sensitivity: numbers for the policy, by names of weights, as in {"conv1.weight": 0.3}.
-      samples: a safetensors file of inputs, by the names of the model's inputs, with a tensor "labels" of integers, the class of each row of the first output: by how much
-        their loss grows when one layer alone is pruned as the other attributes say, without training, is what the policy reads as sensitivity, of layers that
-        sensitivity does not name. The report has it, too.
-      masks: a file of masks, as `dnnc prune` and training write them. They say all: other attributes are refused beside them, but packed, calibration and shrink.
-      calibration: a safetensors file of inputs, by the names of the model's inputs: of these BatchNormalizations get their mean and
-        variance anew, in the interpreter. There must be some that are not folded into weights.
-      shrink: whether filters and channels that are empty or not read are taken out, with what computes and reads them. The model is written
-        anew then, without what does not change what it computes; external data become one file.
+      samples: a safetensors file of inputs, by the names of the model's inputs, with an integer
+        tensor "labels", the class of each row of the first output. The build prunes each layer
+        alone by the other attributes, without training, and measures how much the loss of these
+        inputs grows. A policy reads this number as a layer's sensitivity unless the attribute
+        sensitivity names the layer. The report has it, too.
+      masks: a file of masks, which `dnnc prune` or training wrote. With masks, only packed,
+        calibration and shrink may be set.
+      calibration: a safetensors file of inputs, by the names of the model's inputs. The
+        interpreter computes the mean and variance of BatchNormalizations from them again. The
+        model must have BatchNormalizations that are not folded into weights.
+      shrink: whether filters and channels that are empty or unused are removed, with the
+        operators that compute and read them. The build then writes a new model without operators
+        that do not affect its results. External data become one file.
       **kwargs: attributes common to all rules.
     """
     attributes = dict(

@@ -40,33 +40,33 @@ _dnn_quantize = rule(
             doc = "The type of activations.",
         ),
         "alone": attr.int(
-            doc = "On how many inputs each layer is quantized alone.",
+            doc = "The number of inputs on which the report measures each layer quantized alone.",
         ),
         "block_size": attr.int(
             default = 32,
-            doc = "How many weights of 4 bits have one scale.",
+            doc = "The number of 4-bit weights that share a scale.",
         ),
         "calibration": attr.label(
             allow_single_file = True,
-            doc = "Inputs.",
+            doc = "Inputs from which the ranges of activations are chosen.",
         ),
         "check": attr.label(
             allow_single_file = True,
-            doc = "Inputs, and labels, for the report.",
+            doc = "Inputs, and optionally labels, for the report.",
         ),
         "correct_bias": attr.bool(
             default = True,
             doc = "Whether biases are corrected.",
         ),
         "equalize": attr.bool(
-            doc = "Whether ranges of channels are made alike.",
+            doc = "Whether ranges of channels are equalized.",
         ),
         "external_data": attr.label_list(
             allow_files = True,
-            doc = "Files of the model's weights.",
+            doc = "Files of the ONNX model's external data.",
         ),
         "keep_float": attr.string_list(
-            doc = "Operators and nodes that stay float.",
+            doc = "Operators and nodes that stay in floats.",
         ),
         "per_channel": attr.bool(
             default = True,
@@ -74,11 +74,11 @@ _dnn_quantize = rule(
         ),
         "percentile": attr.string(
             default = "99.99",
-            doc = "Percent of the elements within a range.",
+            doc = "The percentage of elements within a range.",
         ),
         "range": attr.string(
             default = "minmax",
-            doc = "How ranges are chosen.",
+            doc = "The method that chooses ranges of activations.",
         ),
         "src": attr.label(
             allow_files = True,
@@ -87,7 +87,7 @@ _dnn_quantize = rule(
         ),
         "weight_bits": attr.int(
             default = 8,
-            doc = "How many bits weights have.",
+            doc = "The number of bits of a weight.",
         ),
         "wide": attr.string_list(
             doc = "Nodes whose activations have 16 bits.",
@@ -114,34 +114,46 @@ def dnn_quantize(
         alone = None,
         external_data = None,
         **kwargs):
-    """Quantizes a network after training: `dnn_model(src = ":NAME")` compiles what comes of it.
+    """Quantizes a network after training. `dnn_model(src = ":NAME")` compiles the result.
 
-    The build runs the network on the calibration's inputs, in the interpreter, and takes the ranges of activations from what it sees. `:NAME` is an ONNX model with
-    QuantizeLinear and DequantizeLinear around what is computed in integers; its inputs and outputs keep their types. Weights have 8 bits and
-    zero point 0. With `weight_bits = 4` only the weights of MatMul and Gemm change: `:NAME` has them as ONNX Runtime's MatMulNBits, and computes in floats.
-    `--output_groups=report` makes the report: scales by node, what stays float and why, and how far results are from the float network's.
+    The build runs the network on the calibration inputs in the interpreter, and chooses the
+    ranges of activations from their values. `:NAME` is an ONNX model with QuantizeLinear and
+    DequantizeLinear around the operators that compute in integers. Its inputs and outputs keep
+    their types. Weights have 8 bits and zero point 0. With `weight_bits = 4`, only the weights of
+    MatMul and Gemm change: `:NAME` stores them for ONNX Runtime's MatMulNBits and computes in
+    floats. `--output_groups=report` builds the report: the scales of each node, the nodes that
+    stay in floats and why, and the error of the results compared with the float network.
 
     Args:
       name: the target.
-      src: the .onnx file, or a target that makes one, as dnn_prune.
-      calibration: a safetensors file of inputs, by the names of the model's inputs; of the first dimension there may be more than the model takes. Weights of 4 bits
-        take none, those of 8 must have it.
-      activations: their type: "uint8", "int8", "uint16" or "int16". Default: "uint8".
-      range: how the range of an activation is chosen: "minmax", all that was seen; "percentile", without what is beyond; "mse", the one with the
-        least squared error. Default: "minmax".
-      percentile: how many percent of the elements the range of "percentile" holds. Default: 99.99.
-      per_channel: whether each channel of weights has a scale of its own. Default: True.
-      correct_bias: whether the mean error that quantization makes in a channel is taken from its bias. Default: True.
-      equalize: whether the ranges of channels of neighbouring convolutions are made alike first. Default: False.
-      weight_bits: 8, or 4: then weights of MatMul and Gemm are stored in 4 bits, all is computed in floats, and none of activations, range, percentile, per_channel,
-        correct_bias, equalize and wide may be set. Default: 8.
-      block_size: of weights of 4 bits, how many along the sum have one scale: 16, 32, 64, 128 or 256. Default: 32.
-      keep_float: operators, or names of nodes, that stay float.
+      src: the .onnx file, or a target that makes one, such as a dnn_prune.
+      calibration: a safetensors file of inputs, by the names of the model's inputs. Their first
+        dimension may be larger than the model takes. Required with 8-bit weights, refused with
+        4-bit weights.
+      activations: the type of activations: "uint8", "int8", "uint16" or "int16". Default: "uint8".
+      range: how the range of an activation is chosen from its calibration values: "minmax", from
+        minimum to maximum; "percentile", without outliers; "mse", the range with the least
+        squared error. Default: "minmax".
+      percentile: for range = "percentile", the percentage of elements within the range. Default:
+        99.99.
+      per_channel: whether each channel of weights has its own scale. Default: True.
+      correct_bias: whether the mean error of quantization in a channel is subtracted from its
+        bias. Default: True.
+      equalize: whether to equalize the ranges of channels of neighboring convolutions first.
+        Default: False.
+      weight_bits: 8 or 4. With 4, weights of MatMul and Gemm are stored in 4 bits and everything
+        is computed in floats; activations, range, percentile, per_channel, correct_bias, equalize
+        and wide must not be set. Default: 8.
+      block_size: the number of 4-bit weights along the sum that share a scale: 16, 32, 64, 128 or
+        256. Default: 32.
+      keep_float: operators, or names of nodes, that stay in floats.
       wide: names of nodes whose activations have 16 bits.
-      check: a safetensors file of inputs for the report, with a tensor "labels" where accuracy is wanted. Default: the calibration; of 4 bits none, and the report has no
-        errors.
-      alone: on how many of the calibration's inputs (of 4 bits: of those of check) the report tells what each layer costs when it alone is quantized. Default: 0.
-      external_data: files of the model's weights.
+      check: a safetensors file of inputs for the report. With a tensor "labels", the report has
+        the accuracy. Default: the calibration inputs. With 4-bit weights there is no default, and
+        the report has no errors without check.
+      alone: the number of inputs on which the report measures each layer quantized alone. They
+        are the first ones of calibration, or of check with 4-bit weights. Default: 0.
+      external_data: files of the ONNX model's external data.
       **kwargs: attributes common to all rules.
     """
     _dnn_quantize(

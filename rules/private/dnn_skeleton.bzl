@@ -1,4 +1,4 @@
-"""backend = "hvx": the libraries on the DSP that a model's stub calls."""
+"""backend = "hvx": skeleton libraries on the DSP, which a model's stub calls."""
 
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolchain")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
@@ -13,31 +13,35 @@ _PLATFORMS = "//command_line_option:platforms"
 
 _PREFIX = "hexagon_"
 
-# The platform of each version of Hexagon that there is a chip of.
+# The platform for each Hexagon version that rules_dnn has a chip for.
 DSPS = {
     chip.removeprefix(_PREFIX): Label("//platforms:" + chip)
     for chip in CHIPS
     if chip.startswith(_PREFIX)
 }
 
-# What FastRPC looks up in a skeleton library (runtime/fastrpc/wire.h): nothing else refers to it.
+# The function that FastRPC looks up in a skeleton library (runtime/fastrpc/wire.h). No object
+# refers to it, so the linker needs -u to keep it.
 _ENTRY = "dnn_skel_handle_invoke"
 
 DnnSkeletonInfo = provider(
-    doc = "A model's library on a DSP.",
+    doc = "A model's skeleton library, or the reason why it cannot be built.",
     fields = {
-        "library": "File: the shared library; None where nothing can link it.",
-        "problem": "string: why, and what to do; or None.",
-        "refusing": "File: or a program that says so, and fails.",
+        "library": "File: the shared library; None if no toolchain can link it.",
+        "problem": "string: the error message if there is no library and no refusing; otherwise None.",
+        "refusing": "File: a toolchain's program that prints an error message and fails, or None.",
     },
 )
 
 def skeleton_name(prefix, version):
-    """Returns a skeleton library's file name, as the stub has it (gen/print/cppapi/remote.go)."""
+    """Returns a skeleton library's file name.
+
+    The stub uses the same name (gen/print/cppapi/remote.go).
+    """
     return "lib%s_%s_skel.so" % (prefix, version)
 
 def _linked(ctx, model):
-    """Declares the shared library of a model that was compiled as a skeleton."""
+    """Declares the shared library of a model that was compiled with skeleton = True."""
     toolchain, features = cc_setup(ctx)
     info = model[DnnModelInfo]
     name = skeleton_name(info.c_prefix, info.chip.removeprefix(_PREFIX))
@@ -66,17 +70,17 @@ def _dnn_skeleton_impl(ctx):
     return [DnnSkeletonInfo(
         library = None,
         refusing = None,
-        problem = ("no C++ toolchain builds for the platform %s, and so there is no skeleton library that runs the model on that DSP: register one in " +
-                   "MODULE.bazel or WORKSPACE. With this machine's clang: register_toolchains(\"@rules_dnn//toolchains/cc:hexagon\"); with Qualcomm's SDK, whose folder HEXAGON_SDK_ROOT names: see \"On a Hexagon DSP\" in " +
-                   "README.md of rules_dnn. The application's stub builds without it") % shown_label(ctx.fragments.platform.platform),
+        problem = ("no C++ toolchain builds for the platform %s, so there is no skeleton library that runs the model on that DSP: register a toolchain in " +
+                   "MODULE.bazel or WORKSPACE. With this machine's clang: register_toolchains(\"@rules_dnn//toolchains/cc:hexagon\"). With Qualcomm's SDK in HEXAGON_SDK_ROOT: see " +
+                   "docs/guides/hexagon.md of rules_dnn. The application's stub builds without it") % shown_label(ctx.fragments.platform.platform),
     )]
 
 dnn_skeleton_rule = rule(
     implementation = _dnn_skeleton_impl,
-    doc = "Links a model that was compiled as a skeleton to the shared library that FastRPC loads on the DSP.",
+    doc = "Links the shared library that FastRPC loads on the DSP.",
     attrs = {
         "model": attr.label(
-            doc = "The model, compiled with skeleton = True; none where nothing compiles C++ for the platform.",
+            doc = "The model, compiled with skeleton = True. Unset if no toolchain compiles C++ for the platform.",
             providers = [CcInfo, DnnModelInfo],
         ),
     },
@@ -86,7 +90,7 @@ dnn_skeleton_rule = rule(
 )
 
 def _per_dsp_impl(settings, attr):
-    # Backends of a select() may be others: what is built then is read by nobody.
+    # A select() may choose another backend. Then the rule does not read the skeletons.
     versions = attr.dsp if attr.backend == "hvx" else []
     split = {version: {_PLATFORMS: str(DSPS[version])} for version in versions if version in DSPS}
     return split or {"none": {_PLATFORMS: settings[_PLATFORMS]}}
@@ -97,14 +101,14 @@ _per_dsp = transition(
     outputs = [_PLATFORMS],
 )
 
-# What a model's rule has of its skeletons.
+# Attributes of a model's rule for its skeleton libraries.
 REMOTE_ATTRS = {
     "dsp": attr.string_list(
         default = ["v68"],
         doc = "Versions of Hexagon that backend = \"hvx\" has skeleton libraries for.",
     ),
     "dsp_is_set": attr.bool(
-        doc = "Whether dsp is written.",
+        doc = "Whether the caller set dsp.",
     ),
     "skeleton": attr.bool(
         doc = "Whether the model is compiled to be linked as a skeleton library.",
@@ -117,7 +121,10 @@ REMOTE_ATTRS = {
 }
 
 def _refused(ctx, name, info):
-    """Declares a library that cannot be made: building it fails with our words, or a toolchain's."""
+    """Declares a library that cannot be built.
+
+    Its action fails with an error message of ours or of the toolchain.
+    """
     library = ctx.actions.declare_file("%s/%s" % (ctx.label.name, name))
     common = dict(
         mnemonic = "DnnRefuse",
@@ -135,14 +142,15 @@ def _refused(ctx, name, info):
     return library
 
 def skeletons_of(ctx, prefix):
-    """Finds the skeleton libraries of a model.
+    """Returns the skeleton libraries of a model.
 
     Args:
       ctx: the context of a rule with REMOTE_ATTRS.
-      prefix: what the model's C names begin with.
+      prefix: the prefix of the model's C names.
 
     Returns:
-      A list of all libraries, of which those fail to build that nothing can link, and a list of the others.
+      A list of all libraries, and a list of those that can be built. The actions of the others
+      fail, because no toolchain can link them.
     """
     if ctx.attr.backend != "hvx":
         return [], []

@@ -11,16 +11,16 @@ load(":names.bzl", "shown_label")
 load(":private_info.bzl", "ModelPartsInfo")
 load(":runtimes.bzl", "RUNTIME_ATTRS")
 
-# How many kernels of a block are measured at most: a program for each.
+# The maximum number of candidate kernels of a block. Each one is measured in its own program.
 CANDIDATES = 8
 
 def _program(ctx, number, record):
-    """Declares a program of the model in which each block has its k-th kernel.
+    """Declares a program in which each block of the model uses a candidate kernel by its number.
 
     Args:
       ctx: the rule's context.
-      number: the kernel's number, from 1.
-      record: the File of the tuning record that leads to the kernels, or None.
+      number: the candidate's number, from 1.
+      record: the File of the tuning record from which a search finds candidates, or None.
 
     Returns:
       A struct of the Files program, manifest and weights.
@@ -40,12 +40,12 @@ def _program(ctx, number, record):
         embed = False,
         shards = model.shards,
         options = model.options,
-        warnings = "none",  # the model's own build has them
+        warnings = "none",  # the model's own build prints them
         candidate = number,
         precision = model.precision,
         calibration = model.calibration,
         tuning = record,
-        variants = model.variants,  # it measures those that the machine runs, in the layouts that are the library's
+        variants = model.variants,  # the program measures the variant that the machine runs, with the library's layouts
         device = model.device,
     )
     library, _, _ = compile_and_link(
@@ -72,7 +72,7 @@ def _program(ctx, number, record):
     )
 
 def _record(ctx):
-    """Returns the path of the record in the workspace."""
+    """Returns the record's path in the workspace."""
     if ctx.file.tuning:
         return ctx.file.tuning.short_path
     return "%s%s.json" % (ctx.label.package + "/" if ctx.label.package else "", ctx.attr.tuner)
@@ -82,7 +82,7 @@ def _tuner_programs_impl(ctx):
     if ctx.attr._search[BuildSettingInfo].value:
         record = ctx.file.tuning
         if not record:
-            fail("\n%s searches by what was measured, and the model names no record: run it without --@rules_dnn//rules:search, then say tuning = \"%s.json\" in the dnn_model" % (ctx.attr.tuner, ctx.attr.tuner))
+            fail("\n%s needs a tuning record to search from, but the model has no tuning: run it without --@rules_dnn//rules:search, then set tuning = \"%s.json\" in the dnn_model" % (ctx.attr.tuner, ctx.attr.tuner))
     programs = [_program(ctx, i + 1, record) for i in range(CANDIDATES)]
     plan = ctx.actions.declare_file(ctx.label.name + ".json")
     ctx.actions.write(plan, json.encode_indent(struct(
@@ -105,7 +105,7 @@ def _tuner_programs_impl(ctx):
 
 _tuner_programs = rule(
     implementation = _tuner_programs_impl,
-    doc = "Programs of a model that differ in the kernels of its blocks, and the plan that names them.",
+    doc = "Programs of a model with different candidate kernels, and the plan that lists them.",
     attrs = {
         "model": attr.label(
             doc = "The model.",
@@ -113,11 +113,11 @@ _tuner_programs = rule(
             providers = [ModelPartsInfo],
         ),
         "shown": attr.string(
-            doc = "The model's name, for people.",
+            doc = "The model's name in messages.",
             mandatory = True,
         ),
         "tuner": attr.string(
-            doc = "The name of what measures the programs.",
+            doc = "The name of the target that runs the programs.",
             mandatory = True,
         ),
         "tuning": attr.label(
@@ -168,18 +168,18 @@ _dnn_tuner = rule(
 )
 
 def dnn_tuner(name, model, shown, target = None, tuning = None, tags = None, visibility = None, shared = {}, **kwargs):
-    """Declares what measures a model's kernels.
+    """Declares a target that measures a model's kernels.
 
     Args:
       name: the target to run.
-      model: the model, which follows its configuration.
-      shown: the name of the dnn_model, for people.
-      target: the platform that it is measured for. Default: that of the build.
+      model: the model, which is built for the platform of its configuration.
+      shown: the name of the dnn_model, for messages.
+      target: the platform to measure. Default: the platform of the build.
       tuning: the record to write. Default: NAME.json.
       tags: tags of both targets.
       visibility: visibility of the target to run.
       shared: attributes of both targets.
-      **kwargs: attributes of what compiles.
+      **kwargs: attributes of the target that compiles the programs.
     """
     _tuner_programs(
         name = name + ".programs",

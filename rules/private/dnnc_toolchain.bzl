@@ -1,4 +1,4 @@
-"""dnnc_toolchain: which executable compiles networks."""
+"""dnnc_toolchain: the executable that compiles networks."""
 
 load("//rules:providers.bzl", "DnncToolchainInfo")
 
@@ -10,11 +10,11 @@ def _dnnc_toolchain_impl(ctx):
 
 _dnnc_toolchain = rule(
     implementation = _dnnc_toolchain_impl,
-    doc = "The compiler, as a toolchain's implementation.",
+    doc = "The compiler: the implementation of a toolchain.",
     attrs = {
         "dnnc": attr.label(
             allow_single_file = True,
-            doc = "Any executable with dnnc's command line.",
+            doc = "Any executable that has dnnc's command line.",
             mandatory = True,
             executable = True,
             cfg = "exec",
@@ -24,13 +24,13 @@ _dnnc_toolchain = rule(
 )
 
 def dnnc_toolchain(name, dnnc, exec_compatible_with = [], **kwargs):
-    """Declares a compiler; register NAME_toolchain to use it.
+    """Declares a compiler. Register NAME_toolchain to use it.
 
     Args:
-      name: the compiler's target. `NAME_toolchain` is what register_toolchains takes.
-      dnnc: label of any executable with dnnc's command line, built from source or not.
-      exec_compatible_with: constraints of the machines that can run it, none for one that is
-        built from source.
+      name: the compiler's target. Pass `NAME_toolchain` to register_toolchains.
+      dnnc: label of any executable that has dnnc's command line, built from source or prebuilt.
+      exec_compatible_with: constraints of the machines that can run a prebuilt executable. Leave
+        it empty for one that is built from source.
       **kwargs: attributes common to all rules.
     """
     _dnnc_toolchain(

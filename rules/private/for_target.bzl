@@ -1,4 +1,4 @@
-"""What follows a dnn_model's target: the transition to its platform, and what the rules that start programs for it have in common."""
+"""The transition to a dnn_model's target platform, and helpers for rules that run programs there."""
 
 load(":actions.bzl", "DNNC_GROUP")
 load(":dnnc_toolchain.bzl", "DNNC_TYPE")
@@ -6,7 +6,7 @@ load(":dnnc_toolchain.bzl", "DNNC_TYPE")
 _PLATFORMS = "//command_line_option:platforms"
 
 def _for_target_impl(settings, attr):
-    # A select() may leave the target out for some configurations.
+    # A select() may set no target in some configurations.
     return {_PLATFORMS: str(attr.target) if attr.target else settings[_PLATFORMS]}
 
 for_target = transition(
@@ -15,24 +15,29 @@ for_target = transition(
     outputs = [_PLATFORMS],
 )
 
-# What a rule with the transition has.
+# Attributes of a rule with the transition.
 FOR_TARGET_ATTRS = {
     "target": attr.label(
-        doc = "The platform. Default: that of the build.",
+        doc = "The platform. Default: the platform of the build.",
         providers = [platform_common.PlatformInfo],
     ),
 }
 
 def only(dep):
-    """Returns the one target of an attribute with a transition, which some versions of Bazel give as a list."""
+    """Returns the single target of an attribute with a transition.
+
+    In some versions of Bazel, it is in a list.
+    """
     return dep[0] if type(dep) == type([]) else dep
 
 def dnnc_starter(ctx, name):
-    """Declares a link to the compiler, a rule's executable: its command reads a plan.
+    """Declares a symlink to the compiler as a rule's executable.
+
+    The rule runs it with a command that reads a plan.
 
     Args:
       ctx: the context of a rule with DNNC_EXEC_GROUPS.
-      name: the link's file name.
+      name: the symlink's file name.
 
     Returns:
       The File.
@@ -47,7 +52,9 @@ def dnnc_starter(ctx, name):
     return executable
 
 def plan_option(name):
-    """Returns the option of a command for the plan of a target of the package, where `bazel run` starts it.
+    """Returns the option --plan for a target of this package.
+
+    Its path is relative to the directory in which `bazel run` starts the target.
 
     Args:
       name: the target.

@@ -1,4 +1,4 @@
-"""The rule behind dnn_model: compiles a network for its own configuration."""
+"""The rule behind dnn_model. It compiles a network for the platform of its configuration."""
 
 load("@bazel_skylib//rules:common_settings.bzl", "BuildSettingInfo")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "use_cc_toolchain")
@@ -32,12 +32,12 @@ def _chip(ctx):
     toolchain = ctx.toolchains[CHIP_TYPE]
     if not toolchain:
         fail(("\nno chip is known for the platform %s: declare one with dnn_chip(name, facts, constraints), " +
-              "with constraints that this platform has, and register_toolchains(\"//its:package\") in MODULE.bazel; " +
+              "with constraints of this platform, and call register_toolchains(\"//PACKAGE:NAME_toolchain\") in MODULE.bazel; " +
               "rules_dnn has chips for @platforms//cpu:x86_64 and @platforms//cpu:arm64") % ctx.fragments.platform.platform)
     return toolchain.chip_info
 
 def _variants(ctx, chip):
-    """Returns the DnnChipInfos of the further chips that the library has kernels for: none beside a device, or on a DSP."""
+    """Returns DnnChipInfos of additional chips to make kernels for: [] for OpenCL and skeletons."""
     if ctx.attr.backend == "opencl" or ctx.attr.skeleton:
         return []
     variants = chip.variants if ctx.attr.chip_variants else [target[DnnChipInfo] for target in ctx.attr.variants]
@@ -45,11 +45,11 @@ def _variants(ctx, chip):
     return variants
 
 def _graph(ctx, base):
-    """Returns the network, imported here or by the target in src, directories with dumps, and files that tell of pruning."""
+    """Returns the network from here or from src, directories with dumps, and reports of pruning."""
     if DnnGraphInfo in ctx.attr.src:
         for name in ["dims", "external_data", "pruning"]:
             if getattr(ctx.attr, name):
-                fail("\n%s is set, but src is %s, which read the ONNX model: set %s there" % (name, ctx.attr.src.label, name))
+                fail("\n%s is set, but src is %s, which reads the ONNX model: set %s there" % (name, ctx.attr.src.label, name))
         return ctx.attr.src[DnnGraphInfo], [], []
     src = check_src(ctx.attr.src.label, ctx.files.src)
     return run_graph(
@@ -63,7 +63,7 @@ def _graph(ctx, base):
     )
 
 def _bare(ctx):
-    """Returns whether the model is for a DSP: its kernels are C, and it has nothing but its own processor."""
+    """Reports whether the model is built for a DSP platform. Its kernels are then in C."""
     bare = ctx.target_platform_has_constraint(ctx.attr._hexagon[platform_common.ConstraintValueInfo])
     if bare:
         check_bare(ctx.attr.backend, ctx.fragments.platform.platform)
@@ -76,7 +76,7 @@ def _device(ctx):
     return ctx.file.device or ctx.file._device
 
 def _runtime(ctx):
-    """Returns the CcInfo of what the model is linked with."""
+    """Returns the CcInfo of the runtime that the model is linked with."""
     if ctx.attr.skeleton:
         return ctx.attr._skeleton[CcInfo]
     return {"hvx": ctx.attr._fastrpc, "opencl": ctx.attr._opencl}.get(ctx.attr.backend, ctx.attr._runtime)[CcInfo]
@@ -197,10 +197,10 @@ dnn_model_rule = rule(
         ),
         "backend": attr.string(
             default = "cpu",
-            doc = "What computes: cpu, opencl beside it, or hvx, a DSP.",
+            doc = "cpu: the processor runs the model. opencl: an OpenCL device and the processor do. hvx: a Hexagon DSP does.",
         ),
         "c_prefix": attr.string(
-            doc = "What C names begin with. Default: package and api, with _ for what no identifier holds.",
+            doc = "Prefix of C names. Default: package and api, with _ for characters that an identifier cannot have.",
         ),
         "calibration": attr.label(
             allow_single_file = True,
@@ -208,39 +208,39 @@ dnn_model_rule = rule(
         ),
         "chip_variants": attr.bool(
             default = True,
-            doc = "Whether the variants are those of the platform's chip.",
+            doc = "Whether to use the variants of the platform's chip instead of the attribute variants.",
         ),
         "cpp_namespace": attr.string(
             doc = "Namespace of the C++ wrapper. Default: c_prefix.",
         ),
         "default_api": attr.string(
-            doc = "The name that the macro's caller gave, for targets that are named otherwise.",
+            doc = "The name that was passed to the macro. The target's own name may have a suffix.",
         ),
         "device": attr.label(
             allow_single_file = [".json"],
-            doc = "Facts of the device of backend = \"opencl\".",
+            doc = "Facts of the device for backend = \"opencl\".",
         ),
         "dims": attr.string_dict(
             doc = "Numbers or ranges (\"1..64\", \"1..\") for symbols of the model's shapes.",
         ),
         "dnnc_opts": attr.string_list(
-            doc = "Further options for the compiler, as in -disable=anchors. With -dump=PASS the output group dump holds what it printed.",
+            doc = "Additional options for dnnc, such as -disable=anchors. With -dump=PASS the output group dump has the IR after that pass.",
         ),
         "external_data": attr.label_list(
             allow_files = True,
-            doc = "Files that hold the ONNX model's external data.",
+            doc = "Files of the ONNX model's external data.",
         ),
         "precision": attr.string(
             default = "fp32",
-            doc = "fp32: floats as the network has them. fp16, bf16: values and weights of f32 stored in 16 bits.",
+            doc = "fp32: the network's own types. fp16, bf16: f32 values and weights are stored in 16 bits.",
         ),
         "pruning": attr.label(
-            doc = "A dnn_pruning: how weights are pruned before the network is compiled.",
+            doc = "A dnn_pruning, which prunes the weights before the network is compiled.",
             providers = [DnnPruningInfo],
         ),
         "shards": attr.int(
             default = 8,
-            doc = "How many C++ files the kernels go to, to be compiled in parallel.",
+            doc = "The number of C++ files that the kernels are split into. Bazel compiles them in parallel.",
         ),
         "src": attr.label(
             allow_files = True,
@@ -249,15 +249,15 @@ dnn_model_rule = rule(
         ),
         "tuning": attr.label(
             allow_single_file = [".json"],
-            doc = "The record that NAME.tune wrote: kernels are chosen by what they took on the chip, or on the device.",
+            doc = "The record that NAME.tune wrote. Kernels are chosen by the times that it has for the chip or device.",
         ),
         "variants": attr.label_list(
-            doc = "Further dnn_chips that the library has kernels for, the least capable first.",
+            doc = "Additional dnn_chips that the library has kernels for, the least capable first.",
             providers = [DnnChipInfo],
         ),
         "weights": attr.string(
             default = "embed",
-            doc = "embed: the library holds the weights. file: a file beside it does, which the program opens.",
+            doc = "embed: the library embeds the weights. file: the weights are a file, which the program opens.",
             values = ["embed", "file"],
         ),
         "_device": attr.label(

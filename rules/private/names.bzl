@@ -1,11 +1,11 @@
-"""Names that generated code has in C, C++ and include paths."""
+"""Names that generated code uses in C, C++ and include paths."""
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 _DIGITS = "0123456789"
 _API_PUNCTUATION = "-.+/"
 
-# What C and C++ have another meaning for: keywords, macros that headers and compilers may define, the
-# standard library's namespace. dnnc has the same list (gen/print/ctext/ident.go), and a test compares them.
+# Names that are reserved in C or C++: keywords, macros that headers and compilers may define, and
+# the standard library's namespace. A test compares them with gen/print/ctext/ident.go of dnnc.
 _TAKEN = {word: None for line in """
     EOF I INFINITY NAN NULL alignas alignof and and_eq arm asm assert auto bitand bitor bool break
     case catch char char16_t char32_t char8_t class co_await co_return co_yield compl complex
@@ -20,7 +20,7 @@ _TAKEN = {word: None for line in """
     xor_eq
 """.split("\n") for word in line.split(" ") if word}
 
-# The runtime's names begin so, or are in the namespace of this name.
+# The prefix of the runtime's C names, and its C++ namespace.
 _OURS = ["dnn", "rules_dnn"]
 
 def _is_taken(text):
@@ -30,7 +30,7 @@ def _mangle(text):
     return "".join([c if c in _LETTERS or c in _DIGITS else "_" for c in text.elems()])
 
 def c_prefix(package, api):
-    """Returns what the C names of a model begin with, as in app_model for //app:model.
+    """Returns the default prefix of a model's C names, such as app_model for //app:model.
 
     Args:
       package: the package of the model's target.
@@ -40,31 +40,31 @@ def c_prefix(package, api):
     return "m" + prefix if prefix[0] in _DIGITS or _is_taken(prefix) else prefix
 
 def shown_label(label):
-    """Returns a label as it is written on the command line: of the main repository without its name."""
+    """Returns a label as users write it on the command line, without the main repository's name."""
     return str(label) if label.repo_name else "//%s:%s" % (label.package, label.name)
 
 def is_identifier(text):
-    """Reports whether the text is an identifier of C."""
+    """Reports whether the text is a C identifier."""
     return bool(text) and text[0] not in _DIGITS and _mangle(text) == text
 
 def is_prefix(text):
-    """Reports whether C names can begin with the text: an identifier, with which the runtime's do not begin."""
+    """Reports whether the text is an identifier that is free as a prefix of C names."""
     return is_identifier(text) and text not in _OURS
 
 def is_namespace(text):
-    """Reports whether the text can be a C++ namespace: a, or a::b; no part is a keyword."""
+    """Reports whether the text is a C++ namespace without reserved names, such as a or a::b."""
     return all([is_identifier(part) and not _is_taken(part) for part in text.split("::")])
 
 def is_api(text):
-    """Reports whether the text can name a header: relative, and plain in every file system."""
+    """Reports whether the text is a relative path that all file systems accept."""
     plain = all([c in _LETTERS or c in _DIGITS or c in _API_PUNCTUATION for c in text.elems()])
     return plain and all([part not in ("", ".", "..") for part in text.split("/")])
 
 def location(file, src):
-    """Finds the location by which an ONNX model names a file of its external data.
+    """Returns the path by which an ONNX model names a file of its external data.
 
-    That is its path from the model's directory. A file that is elsewhere, generated in another
-    package for instance, has its path from its own package.
+    The path is relative to the model's directory. For a file outside it, such as one that another
+    package generates, the path is relative to the file's own package.
 
     Args:
       file: the File of external data.

@@ -1,4 +1,4 @@
-"""The rule behind dnn_model with a target: builds a model for one platform, wherever it is asked for."""
+"""The rule behind dnn_model with a target. Every configuration builds the model for one platform."""
 
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
@@ -8,7 +8,8 @@ load(":for_target.bzl", "FOR_TARGET_ATTRS", "for_target", "only")
 load(":names.bzl", "shown_label")
 load(":private_info.bzl", "BuiltForInfo")
 
-# Names of the machine that runs Bazel. --platforms may hold any of them, and is not resolved.
+# Platforms of the machine that runs Bazel. --platforms may name any of them, and Bazel does not
+# resolve aliases there.
 _HOST = [
     Label("//platforms:host"),
     Label("@bazel_tools//tools:host_platform"),
@@ -16,7 +17,7 @@ _HOST = [
 ]
 
 def _same_platform(ctx, built_for):
-    """Reports whether what depends on this target has the model's platform."""
+    """Reports whether the target is built in a configuration for the model's platform."""
     current = ctx.fragments.platform.platform
     same = [built_for.platform]
     if ctx.attr.target:
@@ -24,7 +25,7 @@ def _same_platform(ctx, built_for):
     return current in same or (current in _HOST and any([label in _HOST for label in same]))
 
 def _link(ctx, name, file):
-    """Puts a file into the folder named for the target."""
+    """Declares a symlink to a file in the directory with the target's name."""
     link = ctx.actions.declare_file("%s/%s" % (ctx.label.name, name))
     ctx.actions.symlink(
         output = link,
@@ -34,11 +35,11 @@ def _link(ctx, name, file):
     return link
 
 def _refusal(ctx, built_for):
-    """Returns why what depends on this target cannot link the model, or None."""
+    """Returns the reason why binaries of this configuration cannot link the model, or None."""
     if _same_platform(ctx, built_for):
         return None
-    return ("%s is made for the platform %s, its target, and cannot be linked for %s: link a dnn_model without target there, " +
-            "which is made for the platform of what links it, or build with --platforms=%s") % (
+    return ("%s is made for the platform %s, its target, and cannot be linked for %s: link a dnn_model without target, " +
+            "which is built for the platform of the binary that links it, or build with --platforms=%s") % (
         shown_label(ctx.label),
         shown_label(built_for.platform),
         shown_label(ctx.fragments.platform.platform),
@@ -46,9 +47,9 @@ def _refusal(ctx, built_for):
     )
 
 def _refused(ctx, info, refusal):
-    """Returns a CcInfo that cannot be used: compiling with it, or linking it, fails with our words.
+    """Returns a CcInfo that cannot be used: its action fails with the text of the refusal.
 
-    Without a CcInfo Bazel would say that this target lacks one, and not why.
+    Without a CcInfo, Bazel would only report that it is missing, and not the reason.
     """
     include_dir = ctx.label.name + "/refused"
     header = ctx.actions.declare_file("%s/%s" % (include_dir, info.include))
@@ -117,14 +118,14 @@ def _dnn_model_for_its_target_only_impl(ctx):
 dnn_model_for_its_target_only = rule(
     implementation = _dnn_model_for_its_target_only_impl,
     doc = """\
-Builds a model for its target's platform, and gathers library, header and manifest in one folder.
+Builds a model for its target's platform, and gathers library, header and manifest in one directory.
 
-Only what is built for that platform can link it. The library in the folder holds the runtime, too: it is linked without Bazel.
+Only binaries for that platform can link it. The library in the directory includes the runtime, so it can be linked without Bazel.
 """,
     attrs = FOR_TARGET_ATTRS | {
         "model": attr.label(
             cfg = for_target,
-            doc = "The model, which follows its configuration.",
+            doc = "The model, built for the platform of its configuration.",
             mandatory = True,
             providers = [DnnModelInfo, BuiltForInfo, CcInfo],
         ),

@@ -1,11 +1,12 @@
-"""Tests of chips: which one a platform has, and the two forms of a chip's facts."""
+"""Tests of dnn_chip: the chip that a platform resolves to, and the two forms of a chip's facts."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//platforms/chips:chips.bzl", "CHIPS")
 load("//rules:defs.bzl", "DnnChipInfo", "DnnModelInfo", "dnn_chip", "dnn_model")
 load(":fixtures.bzl", "MANUAL", "SETTINGS")
 
-# Platforms and the chips that they have: each of ours, and those of users, who may name a level, a processor or nothing.
+# Platforms and their chips: the platforms of rules_dnn, and platforms of users with a level, with a
+# processor, or with neither.
 _HERE = {
     ":level_and_processor": "x86_64_zen4",
     ":plain_arm64": "arm64",

@@ -23,7 +23,7 @@ def _compiled_impl(ctx):
     asserts.equals(env, ["cpu", ctx.attr.chip, []], [info.backend, info.chip, info.variants])
     asserts.true(env, _DIR + "any_dsp/any_dsp.kernels_c" in paths(info.sources.to_list()))
 
-    # The runtime that a DSP can have, and nothing of an operating system.
+    # The runtime for a DSP, without anything that needs an operating system.
     linked = target[CcInfo].linking_context.linker_inputs.to_list()
     owners = [str(i.owner) for i in linked]
     for label in ["//runtime:dnn_runtime", "//runtime/dsp:dsp"]:
@@ -57,7 +57,7 @@ _from_anywhere_test = analysistest.make(_from_anywhere_impl, config_settings = S
 
 def _refused_impl(ctx):
     env = analysistest.begin(ctx)
-    asserts.expect_failure(env, "is a DSP, which computes all itself")
+    asserts.expect_failure(env, "is a DSP and supports only models without backend")
     return analysistest.end(env)
 
 _refused_test = analysistest.make(_refused_impl, config_settings = platform_settings("//platforms:hexagon_v68"), expect_failure = True)
@@ -70,7 +70,7 @@ def _elsewhere_impl(ctx):
 _elsewhere_test = analysistest.make(_elsewhere_impl, config_settings = SETTINGS)
 
 def _flags(bare_cpu, action):
-    """Returns the flags that a clang toolchain gives an action by default."""
+    """Returns the default flags of an action with a clang toolchain."""
     return [
         flag
         for feature in clang_features("TRIPLE", bare_cpu = bare_cpu)
@@ -91,7 +91,7 @@ def _flags_impl(ctx):
     asserts.true(env, "-nostdlib" in _flags("hexagonv66", "c++-link-executable") and "-static" in _flags("hexagonv66", "c++-link-executable"))
     asserts.false(env, "-static" in _flags("hexagonv66", "c++-link-dynamic-library"), "a skeleton is a shared library")
 
-    # Kernels in C, whatever a toolchain takes them for.
+    # Kernels are compiled as C, even if the toolchain compiles the directory as C++.
     asserts.equals(env, ["-std=c11", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fvisibility=hidden"], KERNEL_C_COPTS)
     return analysistest.end(env)
 

@@ -1,4 +1,4 @@
-"""Tests of what users read when an attribute is wrong."""
+"""Tests of the error messages for wrong attributes."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//rules:defs.bzl", "dnn_model")
@@ -10,7 +10,7 @@ def _message_impl(ctx):
         asserts.expect_failure(env, message)
     return analysistest.end(env)
 
-_ATTRS = {"messages": attr.string_list(doc = "What the error contains.")}
+_ATTRS = {"messages": attr.string_list(doc = "Texts that the error must contain.")}
 
 _message_test = analysistest.make(
     _message_impl,
@@ -26,7 +26,7 @@ _riscv_test = analysistest.make(
     expect_failure = True,
 )
 
-# Without the fake C++ toolchain: no other builds for such a platform.
+# Without the fake C++ toolchain, none builds for this platform.
 _no_cc_test = analysistest.make(
     _message_impl,
     attrs = _ATTRS,
@@ -36,7 +36,7 @@ _no_cc_test = analysistest.make(
     expect_failure = True,
 )
 
-# Name of the case: attributes of dnn_model, parts of the message.
+# For each case: attributes of dnn_model, and texts that the message must contain.
 _CASES = {
     "api": ({"api": "../net"}, ["api = \"../net\"", "write letters, digits"]),
     "backend_none": ({"backend": "gpu"}, ["backend = \"gpu\"", "write \"cpu\", \"hvx\" or \"opencl\""]),
@@ -46,16 +46,16 @@ _CASES = {
     ),
     "calibration_of_fp32": (
         {"calibration": "data/images.bin"},
-        ["calibration = ", "images.bin", "precision = \"fp32\" has none to leave"],
+        ["calibration = ", "images.bin", "is not used with precision = \"fp32\""],
     ),
-    "device_of_cpu": ({"device": "//platforms/devices:opencl_images.json"}, ["device = ", "opencl_images.json", "backend = \"cpu\" runs nothing on a device"]),
+    "device_of_cpu": ({"device": "//platforms/devices:opencl_images.json"}, ["device = ", "opencl_images.json", "backend = \"cpu\" does not use a device"]),
     "dim_empty": ({"dims": {"": "1"}}, ["dims = {\"\": \"1\"}", "symbol of the model's shapes"]),
     "dim_order": ({"dims": {"N": "64..1"}}, ["dims = {\"N\": \"64..1\"}", "dims = {\"N\": \"1..64\"}"]),
     "dim_size": ({"dims": {"N": "9223372036854775808"}}, ["dims = {\"N\": \"9223372036854775808\"}"]),
     "dsp_none": ({"backend": "hvx", "dsp": []}, ["dsp = []", "write the versions of Hexagon"]),
     "dsp_of_cpu": ({"dsp": ["v68"]}, ["dsp = [\"v68\"]", "backend = \"cpu\" has no libraries on a DSP: leave dsp out"]),
-    "dsp_twice": ({"backend": "hvx", "dsp": ["v68", "v68"]}, ["dsp = [\"v68\", \"v68\"]", "\"v68\" is there twice"]),
-    "dsp_unknown": ({"backend": "hvx", "dsp": ["v68", "v1"]}, ["\"v1\" is no version of Hexagon", "write some of", "\"v68\""]),
+    "dsp_twice": ({"backend": "hvx", "dsp": ["v68", "v68"]}, ["dsp = [\"v68\", \"v68\"]", "\"v68\" is listed twice"]),
+    "dsp_unknown": ({"backend": "hvx", "dsp": ["v68", "v1"]}, ["\"v1\" is not a Hexagon version", "write some of", "\"v68\""]),
     "external_of_import": (
         {"external_data": ["data/weights.bin"], "src": ":imported"},
         ["external_data is set, but src is", "imported", "set external_data there"],
@@ -66,22 +66,22 @@ _CASES = {
     ),
     "hvx_bf16": (
         {"backend": "hvx", "precision": "bf16"},
-        ["precision = \"bf16\"", "the DSP has no vectors of floats", "quantize the network"],
+        ["precision = \"bf16\"", "the DSP's kernels have no float vectors", "quantize the network"],
     ),
     "hvx_device": (
         {"backend": "hvx", "device": "//platforms/devices:opencl_images.json"},
-        ["device = ", "backend = \"hvx\" runs nothing on a device"],
+        ["device = ", "backend = \"hvx\" does not use a device"],
     ),
     "hvx_precision": (
         {"backend": "hvx", "precision": "fp16"},
-        ["precision = \"fp16\"", "the DSP has no vectors of floats", "quantize the network"],
+        ["precision = \"fp16\"", "the DSP's kernels have no float vectors", "quantize the network"],
     ),
     "namespace": ({"cpp_namespace": "a:b"}, ["cpp_namespace = \"a:b\"", "joined by ::"]),
     "option_bare": ({"dnnc_opts": ["anchors"]}, ["dnnc_opts = \"anchors\"", "begins with a dash"]),
     "option_of_rule_warnings": ({"dnnc_opts": ["--warnings=none"]}, ["dnnc_opts = \"--warnings=none\"", "leave it out"]),
     "opencl_variants": (
         {"backend": "opencl", "variants": ["//platforms/chips:x86_64_v3"]},
-        ["variants = ", "x86_64_v3", "has kernels for one chip beside the device", "leave variants out"],
+        ["variants = ", "x86_64_v3", "has processor kernels for one chip only", "leave variants out"],
     ),
     "option_of_device": ({"dnnc_opts": ["--device=x.json"]}, ["dnnc_opts = \"--device=x.json\"", "leave it out"]),
     "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
@@ -101,7 +101,7 @@ _CASES = {
     "prefix": ({"c_prefix": "9net"}, ["c_prefix = \"9net\"", "write an identifier"]),
     "shards": ({"shards": 0}, ["shards = 0", "1 to 256"]),
     "src": ({"src": "data/weights.bin"}, ["src = ", "data/weights.bin", "one .onnx file"]),
-    "variants_of_platform": ({"variants": ["//platforms/chips:x86_64"]}, ["variants = [\"x86_64\"]", "x86_64 is there twice, or is the chip of the platform", "leave it out"]),
+    "variants_of_platform": ({"variants": ["//platforms/chips:x86_64"]}, ["variants = [\"x86_64\"]", "x86_64 is listed twice, or is the chip of the platform", "leave it out"]),
     "variants_twice": ({"variants": ["//platforms/chips:x86_64_v3", ":x86_64_v3_again"]}, ["variants = [\"x86_64_v3\"", "leave it out"]),
 }
 

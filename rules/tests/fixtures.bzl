@@ -1,14 +1,14 @@
-"""What the tests of the rules share."""
+"""Helpers that the tests of the rules share."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest")
 
-# Analysis only needs some compilers, which need not be on this machine.
+# Analysis needs toolchains, but no compiler on this machine.
 SETTINGS = {
     "//command_line_option:extra_toolchains": [str(Label("//rules/tests/fake:" + name)) for name in ["dnnc_toolchain", "cc_toolchain"]],
     "//command_line_option:platforms": str(Label("//platforms:linux_x86_64")),
 }
 
-# Targets under test are asked for by their tests only.
+# Only the tests build the targets under test.
 MANUAL = ["manual"]
 
 def platform_settings(platform):
@@ -16,7 +16,7 @@ def platform_settings(platform):
     return SETTINGS | {"//command_line_option:platforms": str(Label(platform))}
 
 def only_action(env, mnemonic):
-    """Finds the one action of the target under test that has a mnemonic.
+    """Returns the only action of the target under test that has a mnemonic.
 
     Args:
       env: the test's environment.
@@ -31,7 +31,7 @@ def only_action(env, mnemonic):
     return found[0]
 
 def arguments(env, mnemonic):
-    """Returns an action's command line without the program, paths shortened to what follows bin/.
+    """Returns an action's command line without the program, and with paths relative to bin/.
 
     Args:
       env: the test's environment.
@@ -40,10 +40,10 @@ def arguments(env, mnemonic):
     return [_without_root(arg) for arg in only_action(env, mnemonic).argv[1:]]
 
 def _without_root(arg):
-    # Of --external=LOCATION=PATH the path is what follows the second =.
+    # In --external=LOCATION=PATH, the path follows the second =.
     option, root, rest = arg.partition("=bazel-out/")
     return option + "=" + rest.partition("/bin/")[2] if root else arg
 
 def paths(files):
-    """Returns the sorted paths of files in their repository."""
+    """Returns the sorted paths of files, relative to their repositories."""
     return sorted([file.short_path for file in files])

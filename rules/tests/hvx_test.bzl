@@ -13,10 +13,10 @@ _OPTIONS = ["--chip", "--remote", "--skeleton", "--tuning", "--variant", "--weig
 
 _ATTRS = {
     "chip": attr.string(doc = "The platform's chip."),
-    "linkopts": attr.string_list(doc = "What the stub is linked with."),
+    "linkopts": attr.string_list(doc = "Flags that link the stub."),
     "made": attr.bool(default = True, doc = "Whether the skeleton libraries can be linked."),
     "variants": attr.string_list(doc = "Chips that the processor's model has kernels for, too."),
-    "weights": attr.string(default = "embed", doc = "Where the weights are that the processor reads."),
+    "weights": attr.string(default = "embed", doc = "The model's attribute weights, which applies to the processor's weights."),
 }
 
 _SKELETON = _HERE + "%s/librules_tests_%s_v68_skel.so"
@@ -43,7 +43,7 @@ def _stub_impl(ctx):
     flags = [flag for i in inputs if i.owner == Label("//runtime:library") for flag in i.user_link_flags]
     asserts.equals(env, ctx.attr.linkopts, flags)
 
-    # The libraries on the DSP are built when they are asked for, and for who links the stub.
+    # The libraries on the DSP are built for the output group, and for binaries that link the stub.
     name = target.label.name
     asserts.equals(env, [_SKELETON % (name + (".skeleton" if ctx.attr.made else ""), name)], paths(target[OutputGroupInfo].dsp.to_list()))
     asserts.false(env, [f for f in target[DefaultInfo].files.to_list() if f.extension == "so"], "the stub is built without the DSP's libraries")
@@ -59,7 +59,7 @@ _stub_test = analysistest.make(_stub_impl, attrs = _ATTRS, config_settings = SET
 _arm64_test = analysistest.make(_stub_impl, attrs = _ATTRS, config_settings = platform_settings("//platforms:linux_arm64"))
 _android_test = analysistest.make(_stub_impl, attrs = _ATTRS, config_settings = platform_settings("//platforms:android_arm64"))
 
-# A stub for one platform, and its skeletons beside it.
+# A stub for one platform, with its skeletons in the same directory.
 def _for_its_target_impl(ctx):
     env = analysistest.begin(ctx)
     target = analysistest.target_under_test(env)
@@ -112,7 +112,7 @@ def _refused_impl(ctx):
     asserts.expect_failure(env, ctx.attr.message)
     return analysistest.end(env)
 
-_MESSAGE = {"message": attr.string(doc = "What the error contains.")}
+_MESSAGE = {"message": attr.string(doc = "Text that the error must contain.")}
 _refused_test = analysistest.make(_refused_impl, attrs = _MESSAGE, config_settings = SETTINGS, expect_failure = True)
 _on_hexagon_test = analysistest.make(_refused_impl, attrs = _MESSAGE, config_settings = platform_settings("//platforms:hexagon_v68"), expect_failure = True)
 
@@ -137,7 +137,7 @@ def hvx_test_suite(name):
         target = "//platforms:linux_arm64",
     )
 
-    # As the macro does where nothing compiles for the DSP.
+    # The macro does the same if no toolchain compiles for the DSP.
     dnn_skeleton_rule(
         name = "no_skeleton",
         tags = MANUAL,
@@ -150,7 +150,7 @@ def hvx_test_suite(name):
         tags = MANUAL,
     )
 
-    # What the processor's model may have.
+    # Attributes that apply to the processor's model.
     dnn_model(
         name = "hvx_more",
         src = "data/model.onnx",
@@ -217,7 +217,7 @@ def hvx_test_suite(name):
     )
     _refused_test(
         name = "hvx_bench_test",
-        message = "run on a DSP, which tells nothing of them",
+        message = "runs them on a DSP, which does not report their times",
         target_under_test = ":hvx_bench.served",
     )
     _tune_test(
@@ -226,7 +226,7 @@ def hvx_test_suite(name):
     )
     _on_hexagon_test(
         name = "hvx_on_hexagon_test",
-        message = "is a DSP, which computes all itself: leave backend out",
+        message = "is a DSP and supports only models without backend: leave backend out",
         target_under_test = ":hvx",
     )
     native.test_suite(

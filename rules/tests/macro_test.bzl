@@ -1,9 +1,9 @@
-"""Tests of what the macro dnn_model declares."""
+"""Tests of the targets that the macro dnn_model declares."""
 
 load("@bazel_skylib//lib:unittest.bzl", "asserts", "unittest")
 load("//rules:defs.bzl", "dnn_model")
 
-# What a caller may go on using after the call.
+# Arguments that the macro must not change, because the caller may use them again.
 _TAGS = ["manual", "mine"]
 _DIMS = {"N": "1"}
 
@@ -15,8 +15,8 @@ def _macro_impl(ctx):
 _macro_test = unittest.make(
     _macro_impl,
     attrs = {
-        "got": attr.string_list_dict(doc = "What is."),
-        "want": attr.string_list_dict(doc = "What should be."),
+        "got": attr.string_list_dict(doc = "The actual values."),
+        "want": attr.string_list_dict(doc = "The expected values."),
     },
 )
 

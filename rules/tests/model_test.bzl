@@ -94,7 +94,7 @@ def _variants_impl(ctx):
     asserts.equals(env, names, analysistest.target_under_test(env)[DnnModelInfo].variants)
     return analysistest.end(env)
 
-_WANT = {"want": attr.string_list(doc = "The chips in DnnCompile's arguments, in their order.")}
+_WANT = {"want": attr.string_list(doc = "The chips in DnnCompile's arguments, in order.")}
 
 _variants_test = analysistest.make(_variants_impl, attrs = _WANT, config_settings = SETTINGS)
 
@@ -116,7 +116,7 @@ def _chip(name):
 def _variant(model, name):
     return ["--variant=platforms/chips/%s.json" % name, "--out-variant=rules/tests/%s/%s.kernels.%s" % (model, model, name)]
 
-# Which chips a library has kernels for: by default those of the platform's chip.
+# The chips that a library has kernels for. By default they are the variants of the platform's chip.
 _VARIANTS = {
     "arm64": (_variants_arm64_test, "plain", [_chip("arm64")] + _variant("plain", "arm64_dotprod")),
     "baseline_alone": (_variants_test, "of_one_chip", [_chip("x86_64")]),
@@ -163,7 +163,7 @@ def _hermetic_impl(ctx):
         asserts.true(env, action.argv[0].endswith("/rules/tests/fake/fake_/fake"), "%s runs %s" % (mnemonic, action.argv[0]))
         asserts.equals(env, {}, action.env)
 
-        # All but the compiler itself, and what it needs to run, is on the command line.
+        # The command line names all inputs except the compiler and its runfiles.
         for file in action.inputs.to_list():
             known = "rules/tests/fake" in file.path or "_middlemen" in file.path or any([file.path in arg for arg in action.argv])
             asserts.true(env, known, "%s reads %s" % (mnemonic, file.path))
@@ -250,7 +250,7 @@ def _kernel_flags_impl(ctx):
     env = analysistest.begin(ctx)
     compiled = [a for a in analysistest.target_actions(env) if a.mnemonic == "CppCompile"]
 
-    # Of kernels, Bazel makes actions when it knows the directory; the assembly's is here.
+    # Bazel declares the actions of kernels when it has the directory. Only the assembly's is here.
     asserts.equals(env, 1, len(compiled))
     argv = compiled[0].argv
     asserts.false(env, "-O3" in argv, "flags of kernels are given to other files: %s" % argv)

@@ -1,4 +1,4 @@
-"""Tests of names that generated code has."""
+"""Tests of the names that generated code uses."""
 
 load("@bazel_skylib//lib:unittest.bzl", "asserts", "unittest")
 load("//rules/private:names.bzl", "c_prefix", "is_api", "is_identifier", "is_namespace", "is_prefix", "location")

@@ -1,4 +1,4 @@
-"""Tests of dnn_pruning, and of what has it."""
+"""Tests of dnn_pruning, and of rules with the attribute pruning."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//rules:defs.bzl", "DnnPruningInfo", "dnn_import", "dnn_model", "dnn_pruning")
@@ -32,7 +32,7 @@ _prune_command_test = analysistest.make(_prune_command_impl, config_settings = S
 def _pruned_impl(ctx):
     env = analysistest.begin(ctx)
 
-    # What follows reads the pruned model, and nothing of the one that was given.
+    # The following actions read the pruned model, and not the original one.
     src = "--src=rules/tests/pruned/net.pruned.onnx"
     external = "--external=weights.bin=rules/tests/pruned/net.pruned/weights.bin"
     for mnemonic in ["DnnGraph", "DnnCompile"]:
@@ -115,7 +115,7 @@ def _settings_impl(ctx):
 
 _settings_test = analysistest.make(_settings_impl, attrs = {"want": attr.string(doc = "The settings.")})
 
-# Settings by default: those of `dnnc prune`.
+# The default settings, equal to the defaults of `dnnc prune`.
 _DEFAULTS = {
     "connectivity": 1.0,
     "entries": {"3x3": 4},
@@ -148,12 +148,12 @@ def _failure_impl(ctx):
 
 _failure_test = analysistest.make(
     _failure_impl,
-    attrs = {"messages": attr.string_list(doc = "What the error contains.")},
+    attrs = {"messages": attr.string_list(doc = "Texts that the error must contain.")},
     config_settings = SETTINGS,
     expect_failure = True,
 )
 
-# Name of the case: attributes of dnn_pruning, parts of the message.
+# For each case: attributes of dnn_pruning, and texts that the message must contain.
 _FAILURES = {
     "connectivity": ({"connectivity": 0.5}, ["connectivity = \"0.5\"", "as in connectivity = 3.6"]),
     "connectivity_text": ({"connectivity": "3.6x"}, ["connectivity = \"3.6x\""]),

@@ -55,14 +55,15 @@ def _failure_impl(ctx):
     asserts.expect_failure(env, ctx.attr.want)
     return analysistest.end(env)
 
-_failure_test = analysistest.make(_failure_impl, attrs = {"want": attr.string(doc = "What the error contains.")}, config_settings = SETTINGS, expect_failure = True)
+_failure_test = analysistest.make(_failure_impl, attrs = {"want": attr.string(doc = "Text that the error must contain.")}, config_settings = SETTINGS, expect_failure = True)
 
-# Attributes that are wrong already when targets are analysed (dnnc checks the settings), and what the error contains.
+# Attributes that fail at analysis time, and texts that the error must contain. dnnc checks all
+# other settings when it runs.
 _WRONG = {
     "percentile": ({"percentile": "most"}, "want a number above 50 and at most 100"),
 }
 
-# Settings by default: those of `dnnc quantize`.
+# The default settings, equal to the defaults of `dnnc quantize`.
 _DEFAULTS = {
     "activations": "uint8",
     "block_size": 32,

@@ -108,7 +108,7 @@ def _failure_impl(ctx):
 
 _failure_test = analysistest.make(
     _failure_impl,
-    attrs = {"messages": attr.string_list(doc = "What the error contains.")},
+    attrs = {"messages": attr.string_list(doc = "Texts that the error must contain.")},
     config_settings = SETTINGS,
     expect_failure = True,
 )
@@ -125,17 +125,17 @@ _TRAINING = dict(
     tags = MANUAL,
 )
 
-# Name of the case: attributes of dnn_prune, parts of the message.
+# For each case: attributes of dnn_prune, and texts that the message must contain.
 _FAILURES = {
-    "calibration": ({"pruning": ":train_by_calibration"}, ["train_by_calibration", "it has calibration, which training takes no notice of"]),
-    "epochs": ({"settings": {"epochs": 3}}, ["epochs are attributes of their own"]),
-    "masks": ({"pruning": ":train_by_masks"}, ["it has masks, which training takes no notice of"]),
+    "calibration": ({"pruning": ":train_by_calibration"}, ["train_by_calibration", "it has calibration, which training ignores"]),
+    "epochs": ({"settings": {"epochs": 3}}, ["epochs is not a setting: use the attributes epochs"]),
+    "masks": ({"pruning": ":train_by_masks"}, ["it has masks, which training ignores"]),
     "missing": ({"train_in_build": False}, ["wrong_train_missing.onnx, wrong_train_missing.masks, wrong_train_missing.log.json beside the BUILD file are missing", "wrong_train_missing.update", "train_in_build = True"]),
     "out": ({"out": "x"}, ["leave out either train_in_build or out"]),
     "some": ({"out": "data/model", "train_in_build": False}, ["data/model.masks, data/model.log.json beside"]),
     "src": ({"src": "data/weights.bin"}, ["write one .onnx file"]),
-    "trainer": ({"trainer": "//rules/tests/fake"}, ["builds train by the built-in trainer", "leave out either train_in_build or trainer"]),
-    "twice": ({"images": ["data/weights.bin", "//rules/tests/elsewhere:weights.bin"]}, ["images = ", "both would be found as \"weights.bin\" beside images.json"]),
+    "trainer": ({"trainer": "//rules/tests/fake"}, ["builds train with the built-in trainer", "leave out either train_in_build or trainer"]),
+    "twice": ({"images": ["data/weights.bin", "//rules/tests/elsewhere:weights.bin"]}, ["images = ", "both files have the path \"weights.bin\" beside images.json"]),
 }
 
 def train_test_suite(name):

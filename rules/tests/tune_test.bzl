@@ -1,4 +1,4 @@
-"""Tests of what dnn_model makes of a tuning record, and of NAME.tune, which writes it."""
+"""Tests of NAME.tune, which writes a tuning record, and of dnn_model with such a record."""
 
 load("@bazel_skylib//lib:unittest.bzl", "analysistest", "asserts")
 load("//rules:defs.bzl", "dnn_model")
@@ -31,7 +31,7 @@ _searched_test = analysistest.make(_searched_impl, config_settings = _SEARCHING)
 
 def _unrecorded_impl(ctx):
     env = analysistest.begin(ctx)
-    asserts.expect_failure(env, "searches by what was measured, and the model names no record")
+    asserts.expect_failure(env, "needs a tuning record to search from, but the model has no tuning")
     return analysistest.end(env)
 
 _unrecorded_test = analysistest.make(_unrecorded_impl, config_settings = _SEARCHING, expect_failure = True)
@@ -71,7 +71,8 @@ def _measures_target_impl(ctx):
     asserts.equals(env, ctx.attr.command, analysistest.target_under_test(env)[DefaultInfo].files_to_run.executable.basename)
     return analysistest.end(env)
 
-# What starts programs stays of the machine at hand, and these are of the target.
+# The command that starts the programs is built for the machine that runs Bazel. The programs are
+# built for the target.
 _measures_target_test = analysistest.make(
     _measures_target_impl,
     attrs = {

@@ -1,4 +1,4 @@
-"""The rule that tells Bazel how to run clang."""
+"""The rule that configures a cc_toolchain for clang."""
 
 load("@rules_cc//cc:cc_toolchain_config_lib.bzl", "tool_path")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
@@ -24,11 +24,11 @@ def _clang_toolchain_config_impl(ctx):
 clang_toolchain_config = rule(
     implementation = _clang_toolchain_config_impl,
     attrs = {
-        "bare_cpu": attr.string(doc = "Of a target without libraries, the least processor."),
+        "bare_cpu": attr.string(doc = "For a target without libraries, the oldest processor that programs run on."),
         "cpu": attr.string(mandatory = True, doc = "The processor to build for."),
         "include_directories": attr.string_list(doc = "Absolute paths of clang's own include directories."),
         "tools": attr.string_dict(mandatory = True, doc = "Absolute paths of tools, by Bazel's names for them."),
-        "triple": attr.string(mandatory = True, doc = "The target's name for clang."),
+        "triple": attr.string(mandatory = True, doc = "clang's target triple."),
     },
     doc = "Configures a cc_toolchain that runs clang and lld.",
     provides = [CcToolchainConfigInfo],

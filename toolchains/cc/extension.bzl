@@ -7,5 +7,5 @@ def _clang_impl(_module_ctx):
 
 clang = module_extension(
     implementation = _clang_impl,
-    doc = "Defines rules_dnn_clang, which //toolchains/cc:BUILD.bazel refers to: C++ toolchains that run the machine's clang.",
+    doc = "Defines rules_dnn_clang: C++ toolchains that run this machine's clang. //toolchains/cc:BUILD.bazel refers to it.",
 )

@@ -1,7 +1,7 @@
-"""The features of toolchains with clang, the machine's or a vendor's: tables of flags.
+"""Features of toolchains with this machine's or a vendor's clang: tables of flags.
 
-Bazel adds its own features for what is the same in every Unix toolchain (inputs, outputs, includes,
-libraries, -fPIC, user flags). It puts user flags after all that is here.
+Bazel adds its own features for flags that all Unix toolchains have (inputs, outputs, includes,
+libraries, -fPIC, user flags). User flags come after the flags in this file.
 """
 
 load("@rules_cc//cc:action_names.bzl", "ACTION_NAMES", "ALL_CC_COMPILE_ACTION_NAMES", "ALL_CC_LINK_ACTION_NAMES", "ALL_CPP_COMPILE_ACTION_NAMES")
@@ -12,14 +12,15 @@ _COMPILE_CPP = ALL_CPP_COMPILE_ACTION_NAMES + [ACTION_NAMES.linkstamp_compile]
 _LINK = ALL_CC_LINK_ACTION_NAMES
 _LINK_PROGRAM = [ACTION_NAMES.cpp_link_executable]
 
-# What the toolchain can do; Bazel asks for these by name. Libraries need not be archives only for linkers that know --start-lib.
+# Capabilities of the toolchain, which Bazel checks by name. Only linkers that support --start-lib
+# can link objects that are not in an archive as a library.
 _ABILITIES = [
     "supports_dynamic_linker",
     "supports_pic",
 ]
 _ABILITIES_OF_LLD = _ABILITIES + ["supports_start_end_lib"]
 
-# The same bytes in every directory, at every time.
+# Flags for the same bytes in every directory and at every time.
 _SAME_BYTES = [
     (_COMPILE, [
         "-ffile-compilation-dir=.",
@@ -30,7 +31,7 @@ _SAME_BYTES = [
     ]),
 ]
 
-# Compilation modes. Exactly one is on; its flags are in _MODE_FLAGS.
+# Compilation modes. Exactly one is enabled; its flags are in _MODE_FLAGS.
 _MODES = ["dbg", "fastbuild", "opt"]
 
 _MODE_FLAGS = {
@@ -42,7 +43,7 @@ _MODE_FLAGS = {
     ],
 }
 
-# Features that a target or a command line switches on: --features=asan.
+# Features that a target or the command line can enable: --features=asan.
 _OPTIONAL_FLAGS = {
     "asan": [
         (_COMPILE, ["-fsanitize=address", "-fno-omit-frame-pointer", "-g1"]),
@@ -60,14 +61,14 @@ _OPTIONAL_FLAGS = {
 }
 
 def _environment_flags(bare_cpu):
-    """Returns what a target's operating system and C library allow, or what their absence demands."""
+    """Returns flags for a target with an operating system and C library, or without them."""
     if not bare_cpu:
         return [
             (_COMPILE, ["-fstack-protector-strong", "-Wall"]),
             (_COMPILE_CPP, ["-std=c++17"]),
         ]
     return [
-        # Headers of the machine that compiles would be found, too.
+        # Without -nostdlibinc, clang would find the host's headers.
         (_COMPILE, ["-mcpu=" + bare_cpu, "-ffreestanding", "-nostdlibinc", "-Wall"]),
         (_LINK, ["-nostdlib"]),
         (_LINK_PROGRAM, ["-static"]),
@@ -109,10 +110,11 @@ def clang_features(triple, more_flags = [], bare_cpu = ""):
     """Returns the features of a toolchain with clang and lld.
 
     Args:
-      triple: the target's name for clang.
-      more_flags: pairs of actions and their flags, which come after those of every toolchain.
-      bare_cpu: of a target without libraries, the least processor that programs are for. There the language's standard is
-        whatever compiles a file: Bazel takes C sources of a folder for C++.
+      triple: clang's target triple.
+      more_flags: pairs of actions and flags, which come after the flags of every toolchain.
+      bare_cpu: for a target without libraries, the oldest processor that programs run on. There
+        are no -std= flags for such a target, because Bazel compiles C sources in a directory as
+        C++.
 
     Returns:
       A list of features, in the order of their flags.
@@ -123,11 +125,13 @@ def clang_features(triple, more_flags = [], bare_cpu = ""):
     ]
 
 def vendor_features(compile_flags, link_flags):
-    """Returns the features of a toolchain with a vendor's clang, which knows its target, libraries and linker by itself.
+    """Returns the features of a toolchain with a vendor's clang.
+
+    Such a clang has its own default target, libraries and linker.
 
     Args:
-      compile_flags: flags of all that is compiled, assembly included.
-      link_flags: flags of all that is linked, after libraries.
+      compile_flags: flags for all compile actions, including assembly.
+      link_flags: flags for all link actions, after libraries.
 
     Returns:
       A list of features, in the order of their flags.

@@ -1,4 +1,4 @@
-"""What stands in for a toolchain that this machine cannot have."""
+"""A substitute for a toolchain that is not available on this machine."""
 
 def _missing_toolchain_impl(ctx):
     fail(ctx.attr.message)
@@ -6,11 +6,11 @@ def _missing_toolchain_impl(ctx):
 missing_toolchain = rule(
     implementation = _missing_toolchain_impl,
     attrs = {
-        "message": attr.string(mandatory = True, doc = "What is missing, and what to do."),
+        "message": attr.string(mandatory = True, doc = "The error: the missing program or library, and the cure."),
     },
-    doc = "Fails when it is analysed, which is when Bazel has selected it for a target.",
+    doc = "Fails with a message when it is analyzed, that is, if Bazel selects it for a target.",
 )
 
-# The compiler's name in a cc_toolchain all of whose programs say what is missing, and fail: for a toolchain that may be selected for a part of a
-# build that goes on without it.
+# The compiler's name in a cc_toolchain whose programs all print an error and fail. Such a
+# toolchain is used if only a part of the build needs it, so that the other parts still build.
 MISSING_COMPILER = "missing"

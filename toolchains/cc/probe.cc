@@ -1,4 +1,4 @@
-// What a C++ toolchain must be able to build: repository.bzl tries it for each target.
+// A minimal C++ program. repository.bzl builds it for each target to test the toolchain.
 #include <cstdio>
 #include <string>
 

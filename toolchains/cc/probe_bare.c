@@ -1,5 +1,5 @@
-// What a compiler must be able to build for a target without a C library, as a DSP is:
-// repository.bzl tries it.
+// A minimal program for a target without a C library, such as a DSP. repository.bzl builds it to
+// test the compiler.
 #include <stdint.h>
 
 #ifdef __hexagon__

@@ -1,15 +1,17 @@
-"""What the macros of toolchains whose tools read the same files have in common."""
+"""The common part of macros for toolchains whose tools all read the same files."""
 
 load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
 
 def registered_toolchain(name, exec_cpu, constraints, identifier):
-    """Defines a cc_toolchain of NAME_config, all of whose tools read NAME_files, and registers it under NAME_toolchain.
+    """Defines a cc_toolchain with NAME_config, and a toolchain NAME_toolchain.
+
+    All tools read NAME_files.
 
     Args:
       name: the cc_toolchain's name.
-      exec_cpu: the processor on which its programs run, with Linux.
-      constraints: what platforms of the target have.
-      identifier: what Bazel calls the toolchain.
+      exec_cpu: the processor on which its programs run, under Linux.
+      constraints: constraint values of the target's platforms.
+      identifier: Bazel's identifier of the toolchain.
     """
     files = name + "_files"
     cc_toolchain(

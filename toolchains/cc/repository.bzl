@@ -1,8 +1,11 @@
-"""Finds the machine's clang, and what it can build for. What stands in for the rest says what is missing."""
+"""Finds this machine's clang and its supported targets.
+
+Toolchains for other targets fail with an error.
+"""
 
 load(":targets.bzl", "TARGETS", "constraints")
 
-# Tools by the names that Bazel has for them, each with the programs that will do, best first.
+# Bazel's names of tools, each with usable programs, the preferred one first.
 _TOOLS = {
     "ar": ["llvm-ar", "ar"],
     "cpp": ["clang-cpp", "cpp"],
@@ -16,7 +19,7 @@ _TOOLS = {
     "strip": ["llvm-strip", "strip"],
 }
 
-# Without these there is no toolchain at all.
+# Tools that every toolchain needs.
 _REQUIRED = ["gcc", "ld", "ar"]
 
 _HEADER = """\
@@ -52,19 +55,19 @@ missing_toolchain(
 _BARE_MESSAGE = """
 
 @rules_dnn//toolchains/cc:{name} needs clang that builds for {triple}, but {problem}.
-  - Install one that has this target (clang --print-targets lists {cpu}), with lld; on Debian and its like: apt install clang lld llvm
+  - Install clang with this target (clang --print-targets lists {cpu}), and lld. On Debian: apt install clang lld llvm
   - Or register another C++ toolchain for {constraints} before this one.
 """
 
 _MESSAGE = """
 
 @rules_dnn//toolchains/cc:{name} needs clang that builds C++ programs for {triple}, but {problem}.
-  - Install it, on Debian and its like: apt install clang lld llvm {package}
+  - Install it. On Debian: apt install clang lld llvm {package}
   - Or register another C++ toolchain for {cpu} Linux before this one.
 """
 
 def _in_real_folder(program):
-    """Resolves links in a program's folder: clang prints paths such as /bin/../include, where /bin may be a link."""
+    # clang prints paths such as /bin/../include, and /bin may be a link.
     return program.dirname.realpath.get_child(program.basename)
 
 def _find_tools(rctx):
@@ -80,16 +83,16 @@ def _exec_cpu(rctx):
     return {"aarch64": "aarch64", "amd64": "x86_64"}.get(rctx.os.arch)
 
 def _problem(rctx, tools, exec_cpu, target):
-    """Returns why there is no toolchain for a target, or None."""
+    """Returns the reason why there is no toolchain for a target, or None."""
     if not exec_cpu:
-        return "this machine is no Linux on x86-64 or 64-bit ARM (%s, %s)" % (rctx.os.name, rctx.os.arch)
+        return "this machine does not run Linux on x86-64 or 64-bit ARM (%s, %s)" % (rctx.os.name, rctx.os.arch)
     missing = [" or ".join(_TOOLS[tool]) for tool in _REQUIRED if tools[tool] == "/bin/false"]
     if missing:
         return "%s: not on PATH" % ", ".join(missing)
     return _build_error(rctx, tools["gcc"], target)
 
 def _build_error(rctx, clang, target):
-    """Returns what clang says that lacks a target or its libraries, or None."""
+    """Returns clang's error if it cannot build for a target, or None."""
     command = [clang, "--target=" + target.triple, "-fuse-ld=lld", "-o", "probe"]
     if target.bare_cpu:
         command += ["-mcpu=" + target.bare_cpu, "-mhvx", "-mhvx-length=128b", "-ffreestanding", "-nostdlib", "-nostdlibinc", "-static", rctx.path(Label("//toolchains/cc:probe_bare.c"))]
@@ -97,22 +100,25 @@ def _build_error(rctx, clang, target):
         command += ["--driver-mode=g++", "-std=c++17", rctx.path(Label("//toolchains/cc:probe.cc"))]
     result = rctx.execute(command)
     rctx.delete("probe")
-    return None if result.return_code == 0 else "%s says: %s" % (clang, result.stderr.strip())
+    return None if result.return_code == 0 else "%s failed: %s" % (clang, result.stderr.strip())
 
 def _include_directories(rctx, clang, target):
-    """Lists the directories of headers that clang finds by itself."""
+    """Returns clang's default directories of headers."""
     result = rctx.execute([clang, "--target=" + target.triple] + (["-nostdlibinc"] if target.bare_cpu else []) + ["-no-canonical-prefixes", "-E", "-v", "-xc++", "/dev/null"])
     listed = result.stderr.partition("#include <...> search starts here:")[2].partition("End of search list.")[0]
     directories = {}
     for line in listed.strip().splitlines():
-        # A directory has two names where a link leads to it; .d files may have either.
+        # .d files may have either a link to a directory or its real path.
         path = rctx.path(line.strip())
         directories[str(path)] = True
         directories[str(path.realpath)] = True
     return directories.keys()
 
 def _identity(rctx, tools):
-    """Describes the compiler: an input of every action, so that caches tell versions apart."""
+    """Returns the compiler's versions.
+
+    They are an input of every action, so that caches distinguish versions.
+    """
     versions = [rctx.execute([tools[tool], "--version"]).stdout for tool in _REQUIRED]
     return "\n".join(versions)
 
@@ -153,10 +159,10 @@ def _clang_repository_impl(rctx):
 clang_repository = repository_rule(
     implementation = _clang_repository_impl,
     configure = True,
-    doc = """Defines a C++ toolchain for each target that the machine's clang, lld and libraries can build for.
+    doc = """Defines a C++ toolchain for each target that this machine's clang can build for.
 
-`@NAME//:all` registers those that are there. //toolchains/cc has one for each target: those that are not there fail with
-what is missing when they are selected.""",
+`@NAME//:all` registers these toolchains. //toolchains/cc has a toolchain for every target. If one
+is selected that is not available, the build fails with an error that names the missing part.""",
     environ = ["PATH"],
     local = True,
 )

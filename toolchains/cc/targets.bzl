@@ -2,10 +2,12 @@
 
 _LINUX = "@platforms//os:linux"
 
-# By the names of //platforms: Bazel's name of the processor, what a platform of the target has, clang's triple, the Debian package with the
-# target's C++ library, and, of a target that has no libraries, the least processor.
+# Targets by their names in //platforms. cpu is Bazel's name of the processor, constraints are the
+# constraint values of the target's platforms, and triple is clang's target. package is the Debian
+# package with the target's C++ library. bare_cpu is, for a target without libraries, the oldest
+# processor that programs run on.
 TARGETS = {
-    # Qualcomm's DSP. What is linked for one of its versions runs on every later one.
+    # Qualcomm's DSP. Programs for one of its versions run on every later version.
     "hexagon": struct(
         bare_cpu = "hexagonv66",
         constraints = [Label("//platforms:hexagon")],
@@ -30,5 +32,5 @@ TARGETS = {
 }
 
 def constraints(target):
-    """Returns the constraints of a target's platforms, as labels' texts that mean the same in every repository."""
+    """Returns the constraints of a target's platforms as labels for every repository."""
     return [str(constraint) for constraint in target.constraints]

@@ -1,7 +1,7 @@
-"""Programs in Go that people and builds run: all in one configuration.
+"""Go programs that builds and users run, all built in one configuration.
 
-Go's standard library is compiled for each configuration in which a program of Go is built. The compiler runs on the execution
-platform; so do these programs, with the same settings of the Go rules, whatever a build's platform, mode and settings are.
+Bazel compiles Go's standard library for each configuration with a Go program. To share one, these
+programs are built for the execution platform with fixed settings of the Go rules.
 """
 
 load("@rules_go//go:def.bzl", "go_binary")
@@ -52,7 +52,7 @@ _FILE = attr.string(
 go_configured = rule(
     implementation = _link_impl,
     cfg = _one_configuration,
-    doc = "A program with the settings of the Go rules that all programs of rules_dnn have.",
+    doc = "A program built with the fixed Go settings of rules_dnn.",
     attrs = {
         "file": _FILE,
         "program": attr.label(
@@ -67,7 +67,7 @@ go_configured = rule(
 
 go_here = rule(
     implementation = _link_impl,
-    doc = "A program of the execution platform, to be run by `bazel run` whatever the build's platform is.",
+    doc = "A program for the execution platform, which `bazel run` can run with any --platforms.",
     attrs = {
         "file": _FILE,
         "program": attr.label(
@@ -81,7 +81,7 @@ go_here = rule(
 )
 
 def go_tool(name, visibility = None, tags = None, testonly = None, **kwargs):
-    """Declares a program in Go that `bazel run` starts, from any module.
+    """Declares a Go program that `bazel run` can start from any module.
 
     Args:
       name: the program.

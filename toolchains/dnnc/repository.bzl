@@ -1,4 +1,4 @@
-"""Builds dnnc with `go build`: for WORKSPACE (//rules:workspace.bzl), and for modules that want no Go rules for it.
+"""Builds dnnc with `go build`, for WORKSPACE (//rules:workspace.bzl) and modules without Go rules.
 
 In MODULE.bazel:
 
@@ -9,13 +9,13 @@ In MODULE.bazel:
     register_toolchains("@dnnc//:all")
 """
 
-# What is built, and the names of the programs.
+# The programs to build, and their packages.
 _PROGRAMS = {
     "add": "./tools/add",
     "dnnc": "./gen/cmd/dnnc",
 }
 
-# The folders that hold their sources.
+# The directories of their sources.
 _SOURCES = ["gen", "platforms", "tools/add", "tools/command"]
 
 # Go's names of operating systems and processors, and Bazel's.
@@ -53,7 +53,7 @@ native_binary(
 """
 
 def _version(text):
-    """Returns the numbers of a Go version: [1, 24] of "1.24", "go1.24rc1" or "devel go1.24-0123abc"."""
+    """Returns the numbers of a Go version: [1, 24] for "1.24", "go1.24rc1" or "devel go1.24-0"."""
     for word in text.split(" "):
         major, _, rest = word.removeprefix("go").partition(".")
         minor = ""
@@ -74,30 +74,30 @@ def _wanted_version(rctx):
 def _find_go(rctx):
     if rctx.attr.go:
         if not rctx.path(rctx.attr.go).exists:
-            fail("\n%s: go = %s: there is no such file" % (rctx.name, repr(rctx.attr.go)))
+            fail("\n%s: go = %s: the file does not exist" % (rctx.name, repr(rctx.attr.go)))
         return rctx.path(rctx.attr.go)
     go = rctx.which("go")
     if not go:
-        fail(("\n%s builds the compiler of networks from source, and go is not on PATH: install Go %s or newer, " +
-              "or name it with dnnc_repository(go = \"/its/bin/go\")") % (rctx.name, _wanted_version(rctx)))
+        fail(("\n%s builds dnnc from source, but go is not on PATH: install Go %s or newer, " +
+              "or name it with dnnc_repository(go = \"/path/to/bin/go\")") % (rctx.name, _wanted_version(rctx)))
     return go
 
 def _check_version(rctx, go, environment):
-    # The program of another release may stand behind the name: go itself says which it is.
+    # The file name does not show the release, so ask the go command itself.
     result = rctx.execute([go, "env", "GOVERSION", "GOHOSTOS", "GOHOSTARCH"], environment = environment, working_directory = ".")
     found = result.stdout.splitlines()
     version = _version(found[0]) if result.return_code == 0 and len(found) == 3 else None
     if not version:
-        fail("\n%s: %s does not run as go: %s%s" % (rctx.name, go, result.stdout, result.stderr))
+        fail("\n%s: %s is not a working go command: %s%s" % (rctx.name, go, result.stdout, result.stderr))
     wanted = _wanted_version(rctx)
     if version < _version(wanted):
-        fail("\n%s: %s is %s, and rules_dnn needs Go %s or newer: install it, or name another go with dnnc_repository(go = \"/its/bin/go\")" % (rctx.name, go, found[0], wanted))
+        fail("\n%s: %s is %s, but rules_dnn needs Go %s or newer: install it, or name another go with dnnc_repository(go = \"/path/to/bin/go\")" % (rctx.name, go, found[0], wanted))
     return found[1], found[2]
 
 def _environment(rctx):
-    """Returns what keeps the build within the repository's folder, and the same whatever people set for their own builds.
+    """Returns variables that keep the build in the repository's directory, the same for all users.
 
-    Where modules come from stays theirs to say: GOPROXY and its like, in the environment or by `go env -w`.
+    The user's settings for the source of modules, such as GOPROXY, still apply.
     """
     return {
         "CGO_ENABLED": "0",
@@ -126,7 +126,7 @@ def _build(rctx, go, environment):
         timeout = 1800,
     )
     if result.return_code != 0:
-        fail("\n%s: %s build failed in %s (where Go modules come from: `go env GOPROXY`):\n%s%s" % (rctx.name, go, root, result.stdout, result.stderr))
+        fail("\n%s: %s build failed in %s (`go env GOPROXY` prints the source of Go modules):\n%s%s" % (rctx.name, go, root, result.stdout, result.stderr))
     rctx.delete("work")
 
 def _dnnc_repository_impl(rctx):
@@ -150,11 +150,12 @@ dnnc_repository = repository_rule(
     implementation = _dnnc_repository_impl,
     attrs = {
         "go": attr.string(
-            doc = "Absolute path of a go. Default: the one on PATH.",
+            doc = "Absolute path of the go command. Default: the one on PATH.",
         ),
     },
-    doc = """Builds the compiler on the machine that runs Bazel, with its go: no Go rules are needed.
+    doc = """Builds the compiler with this machine's go command, without Go rules.
 
-`register_toolchains("@NAME//:all")` makes it the compiler, and `bazel run @NAME//:add` writes BUILD files with it. It is
-built again when its sources in rules_dnn change. Modules come from where `go env GOPROXY` says, and are checked by go.sum.""",
+`register_toolchains("@NAME//:all")` registers the compiler, and `bazel run @NAME//:add` writes
+BUILD files. The compiler is built again when its sources in rules_dnn change. go downloads modules
+from `go env GOPROXY` and checks them with go.sum.""",
 )

@@ -1,4 +1,4 @@
-"""The rule that tells Bazel how to run the clang of Qualcomm's SDK."""
+"""The rule that configures a cc_toolchain for the clang of Qualcomm's SDK."""
 
 load("@rules_cc//cc:cc_toolchain_config_lib.bzl", "tool_path")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
@@ -36,11 +36,11 @@ def _hexagon_toolchain_config_impl(ctx):
 hexagon_toolchain_config = rule(
     implementation = _hexagon_toolchain_config_impl,
     attrs = {
-        "include_directories": attr.string_list(doc = "Folders of the SDK's headers, below the package."),
-        "missing": attr.bool(doc = "Whether the programs only say what is missing."),
-        "programs": attr.string_dict(mandatory = True, doc = "Programs below the package, by Bazel's names of tools."),
-        "version": attr.string(mandatory = True, doc = "The version of Hexagon, as in \"v68\"."),
+        "include_directories": attr.string_list(doc = "Directories of the SDK's headers, relative to the package."),
+        "missing": attr.bool(doc = "Whether the programs only print an error and fail."),
+        "programs": attr.string_dict(mandatory = True, doc = "Paths of programs relative to the package, by Bazel's names of tools."),
+        "version": attr.string(mandatory = True, doc = "The Hexagon version, such as \"v68\"."),
     },
-    doc = "Configures a cc_toolchain that runs the clang of Qualcomm's SDK; it lies in the SDK's repository.",
+    doc = "Configures a cc_toolchain that runs the clang of Qualcomm's SDK. The target must be in the SDK's repository.",
     provides = [CcToolchainConfigInfo],
 )

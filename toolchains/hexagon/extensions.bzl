@@ -5,19 +5,19 @@ load(":repository.bzl", "hexagon_sdk_repository")
 _configure = tag_class(
     attrs = {
         "path": attr.string(
-            doc = "The SDK's folder; relative to the workspace if it is not absolute. Default: HEXAGON_SDK_ROOT.",
+            doc = "The SDK's directory: an absolute path, or relative to the workspace. Default: HEXAGON_SDK_ROOT.",
         ),
         "tools": attr.string(
-            doc = "Which of its compilers to use, as in \"8.7.06\". Default: the newest.",
+            doc = "The version of the SDK's compiler to use, such as \"8.7.06\". Default: the newest.",
         ),
     },
-    doc = "How the application is built. Only the root module's counts.",
+    doc = "The tag `configure` sets the SDK's location and compiler. Only the root module's tag has an effect.",
 )
 
 def _hexagon_sdk_impl(module_ctx):
     tags = [tag for module in module_ctx.modules if module.is_root for tag in module.tags.configure]
     if len(tags) > 1:
-        fail("hexagon_sdk.configure() stands %d times in MODULE.bazel: keep one" % len(tags))
+        fail("MODULE.bazel has hexagon_sdk.configure() %d times: keep one" % len(tags))
     attributes = {name: getattr(tags[0], name) for name in ["path", "tools"]} if tags else {}
     hexagon_sdk_repository(name = "rules_dnn_hexagon_sdk", **attributes)
 

@@ -1,13 +1,15 @@
-"""Where Qualcomm's Hexagon SDK has what: its releases 4 to 6 are alike.
+"""The directory layout of Qualcomm's Hexagon SDK, which is the same in releases 4 to 6.
 
-The layout and the flags of skeletons are those of the SDK's own CMake toolchain (build/cmake/hexagon_toolchain.cmake) as projects that build with it
-have them. No SDK was there when this was written.
+The layout and the flags of skeletons come from copies of the SDK's own CMake toolchain
+(build/cmake/hexagon_toolchain.cmake) in projects that build with it. They were not tested with an
+SDK.
 """
 
-# The folder of compilers, one a version, below the SDK's.
+# The directory of compilers below the SDK's, with a directory for each version.
 TOOLS = "tools/HEXAGON_Tools"
 
-# Bazel's names of tools, each with the compilers' programs that will do, best first. Without the first two there is no toolchain.
+# Bazel's names of tools, each with usable programs of the compiler, the preferred one first. A
+# toolchain needs those in REQUIRED.
 PROGRAMS = {
     "gcc": ["hexagon-clang"],
     "ar": ["hexagon-ar", "hexagon-llvm-ar"],
@@ -21,32 +23,37 @@ PROGRAMS = {
 }
 REQUIRED = ["gcc", "ar"]
 
-# Headers of the SDK for code on the DSP, of whatever version; and of its operating system, for one.
+# Directories of the SDK's headers for code on any DSP, and of its operating system for one
+# version.
 _INCLUDES = ["incs", "incs/stddef", "ipc/fastrpc/incs"]
 _QURT = "rtos/qurt/compute%s"
 _QURT_INCLUDES = ["include", "include/qurt", "include/posix"]
 
-# What libraries on the DSP call in place of the C library's own: the process has a heap for each of them.
+# Functions that --wrap replaces in libraries on the DSP. The process has a separate heap for each
+# library.
 _WRAPPED = ["malloc", "calloc", "free", "realloc", "memalign"]
 
 def include_directories(version):
-    """Returns the folders of headers for a version of Hexagon, below the SDK's."""
+    """Returns the directories of headers for a Hexagon version, relative to the SDK's."""
     qurt = _QURT % version
     return _INCLUDES + [qurt + "/" + folder for folder in _QURT_INCLUDES]
 
 def libraries(version):
-    """Returns the folder of position-independent libraries for a version, below that of a compiler's Tools."""
+    """Returns the directory of -fPIC libraries for a version, relative to a compiler's Tools."""
     return "target/hexagon/lib/%s/G0/pic" % version
 
 def compile_flags(version):
-    """Returns the flags of code in shared libraries for a version: nothing lies in a small data section, which such libraries have none of."""
+    """Returns the compile flags of shared libraries for a version.
+
+    They have -G0, because such libraries cannot have a small data section.
+    """
     return ["-m" + version, "-G0", "-Wall"]
 
 def link_flags(version, tools):
-    """Returns the flags of shared libraries for a version.
+    """Returns the link flags of shared libraries for a version.
 
     Args:
-      version: as in "v68".
+      version: the Hexagon version, such as "v68".
       tools: the path of the compiler's Tools.
     """
     return [
@@ -66,12 +73,12 @@ def _is_version(name):
     return all([part.isdigit() for part in name.split(".")])
 
 def newest(names):
-    """Finds the newest compiler.
+    """Returns the name of the newest compiler.
 
     Args:
-      names: names of folders, as in ["8.7.06", "19.0.04", "readme"].
+      names: names of directories and files, as in ["8.7.06", "19.0.04", "readme"].
 
     Returns:
-      The one with the greatest numbers, or None.
+      The name with the highest version number, or None.
     """
     return ([None] + sorted([name for name in names if _is_version(name)], key = _numbers))[-1]

@@ -7,8 +7,9 @@ def hexagon_sdk(name = "rules_dnn_hexagon_sdk", path = "", tools = ""):
 
     Args:
       name: the repository's name.
-      path: the SDK's folder; relative to the workspace if it is not absolute. Default: HEXAGON_SDK_ROOT.
-      tools: which of its compilers to use, as in "8.7.06". Default: the newest.
+      path: the SDK's directory: an absolute path, or relative to the workspace. Default:
+        HEXAGON_SDK_ROOT.
+      tools: the version of the SDK's compiler to use, such as "8.7.06". Default: the newest.
     """
     hexagon_sdk_repository(name = name, path = path, tools = tools)
     native.register_toolchains("@%s//:all" % name)

@@ -1,4 +1,7 @@
-"""Finds Qualcomm's Hexagon SDK. Without one there are no toolchains; of one that will not do, each program says why."""
+"""Finds Qualcomm's Hexagon SDK, and defines toolchains if there is one.
+
+If the SDK cannot be used, the programs of its toolchains print the reason and fail.
+"""
 
 load("//platforms/chips:chips.bzl", "CHIPS")
 load(":layout.bzl", "PROGRAMS", "REQUIRED", "TOOLS", "include_directories", "libraries", "newest")
@@ -26,13 +29,13 @@ hexagon_toolchain(
 _MESSAGE = """
 
 For Qualcomm's DSP, @rules_dnn//toolchains/hexagon needs Qualcomm's Hexagon SDK, but {problem}.
-  - Say where it is, by HEXAGON_SDK_ROOT in the environment, by a flag (in .bazelrc: common --repo_env=HEXAGON_SDK_ROOT=/path/to/sdk),
-    or by path = "/path/to/sdk" in hexagon_sdk.configure() in MODULE.bazel, or hexagon_sdk() in WORKSPACE; tools = "8.7.06" there names one of its compilers.
+  - Name its directory with HEXAGON_SDK_ROOT in the environment, with a flag (in .bazelrc: common --repo_env=HEXAGON_SDK_ROOT=/path/to/sdk),
+    or with path = "/path/to/sdk" in hexagon_sdk.configure() in MODULE.bazel, or in hexagon_sdk() in WORKSPACE. tools = "8.7.06" there selects a compiler.
   - Or leave HEXAGON_SDK_ROOT unset and use this machine's clang: register_toolchains("@rules_dnn//toolchains/cc:hexagon") after this one.
 
 """
 
-# What stands in for all programs of an SDK that will not do.
+# A script that replaces all programs of an SDK that cannot be used.
 _REFUSING = """\
 #!/bin/sh
 cat >&2 <<'END'
@@ -41,14 +44,14 @@ exit 1
 """
 
 def _constraints(version):
-    """Returns the constraints of the platform of a version, as labels' texts that mean the same in every repository."""
+    """Returns the constraints of a version's platform as labels for every repository."""
     return [
         str(Label(value))
         for value in CHIPS[_CHIP + version]["constraints"].values()
     ]
 
 def _folder(rctx):
-    """Returns the path that the user gave, or None."""
+    """Returns the configured path of the SDK, or None."""
     given = rctx.attr.path or rctx.getenv("HEXAGON_SDK_ROOT")
     return rctx.workspace_root.get_child(given) if given else None
 
@@ -56,13 +59,13 @@ def _names(path):
     return sorted([child.basename for child in path.readdir()]) if path.exists else []
 
 def _tools(rctx, sdk):
-    """Returns the folder Tools of a compiler, and what is wrong, or None."""
+    """Returns the directory Tools of a compiler and None, or None and the problem."""
     if rctx.os.name != "linux" or rctx.os.arch not in ["amd64", "x86_64"]:
-        return None, "it is used on Linux on x86-64 alone, and this machine has %s, %s" % (rctx.os.name, rctx.os.arch)
+        return None, "it runs only on Linux on x86-64, and this machine has %s, %s" % (rctx.os.name, rctx.os.arch)
     all = sdk.get_child(TOOLS)
     version = rctx.attr.tools or newest(_names(all))
     if not version:
-        return None, "%s is none: it has no folder %s with a compiler" % (sdk, TOOLS)
+        return None, "%s is not an SDK: it has no directory %s with a compiler" % (sdk, TOOLS)
     tools = all.get_child(version, "Tools")
     for name in REQUIRED:
         if not _program(tools, name):
@@ -117,16 +120,18 @@ hexagon_sdk_repository = repository_rule(
     implementation = _hexagon_sdk_repository_impl,
     attrs = {
         "path": attr.string(
-            doc = "The SDK's folder; relative to the workspace if it is not absolute. Default: HEXAGON_SDK_ROOT.",
+            doc = "The SDK's directory: an absolute path, or relative to the workspace. Default: HEXAGON_SDK_ROOT.",
         ),
         "tools": attr.string(
-            doc = "Which of its compilers to use, as in \"8.7.06\". Default: the newest.",
+            doc = "The version of the SDK's compiler to use, such as \"8.7.06\". Default: the newest.",
         ),
     },
     configure = True,
     doc = """Defines a C++ toolchain for each version of Hexagon, with Qualcomm's SDK.
 
-Without an SDK there is none, and another toolchain that is registered builds for the DSP. With one that will not do they are there, so that nothing
-else is used in its place: what is built by one fails with what to do, and stubs, which the DSP does not run, build.""",
+If no SDK is configured, there are no toolchains, and the next registered toolchain builds for the
+DSP. If the configured SDK cannot be used, the toolchains exist, so that Bazel does not silently use
+another one. Building a skeleton then fails with an error that explains what to do, and stubs still
+build.""",
     local = True,
 )

@@ -1,19 +1,21 @@
-"""The macro of the repository that toolchains/hexagon makes: its BUILD file calls it for each version."""
+"""The macro that the BUILD file of the SDK's repository calls for each Hexagon version."""
 
 load("//toolchains/cc:registered.bzl", "registered_toolchain")
 load(":config.bzl", "hexagon_toolchain_config")
 load(":layout.bzl", "PROGRAMS")
 
 def hexagon_toolchain(name, version, constraints, include_directories, programs = {}, missing = None):
-    """Defines a cc_toolchain with Qualcomm's SDK, whose folders Tools, incs, ipc and rtos are in this package.
+    """Defines a cc_toolchain with Qualcomm's SDK.
+
+    The SDK's directories Tools, incs, ipc and rtos are in this package.
 
     Args:
-      name: the cc_toolchain's name; NAME_toolchain is what one registers.
-      version: the version of Hexagon, as in "v68".
-      constraints: what platforms of the version have.
-      include_directories: folders of the SDK's headers.
-      programs: programs below the package, by Bazel's names of tools.
-      missing: a program that says why there are none, and fails.
+      name: the cc_toolchain's name. Pass NAME_toolchain to register_toolchains.
+      version: the Hexagon version, such as "v68".
+      constraints: constraint values of the version's platforms.
+      include_directories: directories of the SDK's headers.
+      programs: paths of programs relative to the package, by Bazel's names of tools.
+      missing: a program that prints why the SDK cannot be used and fails, or None.
     """
     if missing:
         programs = {name: missing for name in PROGRAMS}

@@ -1,4 +1,4 @@
-"""The rule that tells Bazel how to run the NDK's clang."""
+"""The rule that configures a cc_toolchain for the NDK's clang."""
 
 load("@rules_cc//cc:action_names.bzl", "ACTION_NAMES", "ALL_CC_LINK_ACTION_NAMES")
 load("@rules_cc//cc:cc_toolchain_config_lib.bzl", "tool_path")
@@ -6,7 +6,7 @@ load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
 load("@rules_cc//cc/toolchains:cc_toolchain_config_info.bzl", "CcToolchainConfigInfo")
 load("//toolchains/cc:features.bzl", "clang_features")
 
-# Bazel's names of tools, and the NDK's.
+# Bazel's names of tools, and the NDK's programs.
 _TOOLS = {
     "ar": "llvm-ar",
     "cpp": "clang",
@@ -22,15 +22,16 @@ _TOOLS = {
 
 _LINK_FLAGS = [
     (ALL_CC_LINK_ACTION_NAMES, [
-        # The application's own C++ may need it; models do not. What a library holds itself cannot be
-        # another version than it was compiled for.
+        # The application's own C++ may need the C++ library; models do not. Linked statically, it
+        # has the version that the application was compiled for.
         "-static-libstdc++",
-        # Devices with pages of 16 KB load nothing that is aligned to less; so late a release as r27
-        # aligns to 4 KB.
+        # Devices with 16 KB pages load only libraries with this alignment. Releases up to r27
+        # align to 4 KB by default.
         "-Wl,-z,max-page-size=16384",
     ]),
-    # An error of the build, and not of dlopen() on the device. Libraries that Bazel links for its tests
-    # only, each without those it depends on, would not pass.
+    # Report undefined symbols in the build, and not in dlopen() on the device. This does not
+    # apply to the libraries that Bazel links for tests only, because it links each without its
+    # dependencies.
     ([ACTION_NAMES.cpp_link_dynamic_library, ACTION_NAMES.cpp_link_executable], ["-Wl,--no-undefined"]),
 ]
 
@@ -63,11 +64,11 @@ ndk_toolchain_config = rule(
     implementation = _ndk_toolchain_config_impl,
     attrs = {
         "api_level": attr.int(mandatory = True, doc = "The oldest Android to build for."),
-        "clang_version": attr.string(mandatory = True, doc = "The name of the folder with clang's own headers."),
+        "clang_version": attr.string(mandatory = True, doc = "The name of the directory with clang's own headers."),
         "cpu": attr.string(mandatory = True, doc = "The processor to build for."),
-        "suffix": attr.string(doc = "What the names of programs end with."),
-        "triple": attr.string(mandatory = True, doc = "The target's name for clang, without the API level."),
+        "suffix": attr.string(doc = "The suffix of programs' names, such as .exe."),
+        "triple": attr.string(mandatory = True, doc = "clang's target triple, without the API level."),
     },
-    doc = "Configures a cc_toolchain that runs the NDK's clang; it lies in the NDK's repository.",
+    doc = "Configures a cc_toolchain that runs the NDK's clang. The target must be in the NDK's repository.",
     provides = [CcToolchainConfigInfo],
 )

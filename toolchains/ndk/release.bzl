@@ -1,13 +1,13 @@
-"""What an NDK must be: its releases, the machines it runs on, the ABIs it builds for."""
+"""Supported NDKs: releases, hosts and ABIs."""
 
-# The releases that rules_dnn is made for; all have the same layout.
+# The releases that rules_dnn supports. All have the same layout.
 FIRST_RELEASE = 26
 LAST_RELEASE = 29
 
-# Android 5.0, the first with 64-bit ABIs that the NDK still builds for.
+# Android 5.0, the first version with 64-bit ABIs, which the NDK still supports.
 FIRST_API_LEVEL = 21
 
-# The NDK's folder of tools for each kind of machine. On a Mac the tools are for both processors.
+# The NDK's directories of tools, by host. On macOS the tools run on both processors.
 HOSTS = {
     "darwin-x86_64": struct(
         constraints = ["@platforms//os:macos"],
@@ -23,21 +23,21 @@ HOSTS = {
     ),
 }
 
-# Bazel's name of the processor, and the NDK's name of the target without the API level.
+# Bazel's names of processors, and the NDK's target triples without the API level.
 TRIPLES = {
     "aarch64": "aarch64-linux-android",
     "x86_64": "x86_64-linux-android",
 }
 
 def host_of(os_name, os_arch):
-    """Finds the tools that run on a machine.
+    """Returns the directory of tools that run on a machine.
 
     Args:
-      os_name: the operating system, as repository rules see it.
-      os_arch: the processor, likewise.
+      os_name: the operating system, as in repository_os.name.
+      os_arch: the processor, as in repository_os.arch.
 
     Returns:
-      The name of their folder, or None.
+      The name of the directory, or None.
     """
     if os_name.startswith("mac"):
         return "darwin-x86_64"
@@ -48,13 +48,13 @@ def host_of(os_name, os_arch):
     return "linux-x86_64" if os_name == "linux" else None
 
 def revision_of(source_properties):
-    """Reads an NDK's file source.properties.
+    """Returns the revision in an NDK's file source.properties.
 
     Args:
       source_properties: the file's text.
 
     Returns:
-      The revision, as in "27.2.12479018", or None.
+      The revision, such as "27.2.12479018", or None.
     """
     for line in source_properties.splitlines():
         key, _, value = line.partition("=")
@@ -63,10 +63,10 @@ def revision_of(source_properties):
     return None
 
 def is_known(revision):
-    """Says whether a revision is of a release that rules_dnn is made for.
+    """Reports whether a revision belongs to a release that rules_dnn supports.
 
     Args:
-      revision: what revision_of returned.
+      revision: the result of revision_of.
 
     Returns:
       A bool.

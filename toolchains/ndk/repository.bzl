@@ -1,4 +1,7 @@
-"""Finds the Android NDK. Where there is none, what stands in for its toolchains says what to do."""
+"""Finds the Android NDK.
+
+Without an NDK, its toolchains fail with an error that explains what to do.
+"""
 
 load(":release.bzl", "FIRST_API_LEVEL", "FIRST_RELEASE", "HOSTS", "LAST_RELEASE", "TRIPLES", "host_of", "is_known", "revision_of")
 
@@ -33,24 +36,27 @@ missing_ndk_toolchain(
 _MESSAGE = """
 
 For Android, @rules_dnn//toolchains/ndk needs the Android NDK, one of r{first} to r{last}, but {problem}.
-  - If none is installed, get one from Android Studio's SDK manager ("NDK (Side by side)") or from the NDK's download page.
-  - Say where it is, by ANDROID_NDK_HOME in the environment, by a flag (in .bazelrc: common --repo_env=ANDROID_NDK_HOME=/path/to/ndk),
-    or by path = "/path/to/ndk" where the NDK is configured: ndk.configure() in MODULE.bazel, android_ndk() in WORKSPACE.
+  - If no NDK is installed, get one from Android Studio's SDK manager ("NDK (Side by side)") or from the NDK's download page.
+  - Name its directory with ANDROID_NDK_HOME in the environment, with a flag (in .bazelrc: common --repo_env=ANDROID_NDK_HOME=/path/to/ndk),
+    or with path = "/path/to/ndk" in ndk.configure() in MODULE.bazel, or in android_ndk() in WORKSPACE.
   - Or register another C++ toolchain for @platforms//os:android before this one.
 """
 
 def _folder(rctx):
-    """Returns the path that the user gave, or None."""
+    """Returns the configured path of the NDK, or None."""
     given = rctx.attr.path or rctx.getenv("ANDROID_NDK_HOME")
     return rctx.workspace_root.get_child(given) if given else None
 
 def _read(rctx, path):
-    """Returns a file's text, or None; Bazel runs the rule again when the file comes, changes or goes."""
+    """Returns a file's text, or None.
+
+    Bazel runs the rule again if the file is created, changed or deleted.
+    """
     rctx.watch(path)
     return rctx.read(path) if path.exists else None
 
 def _clang_version(prebuilt):
-    """Returns the name of the folder in which clang has its own headers and libraries, or None."""
+    """Returns the name of the directory with clang's own headers and libraries, or None."""
     versions = prebuilt.get_child("lib", "clang")
     found = [path.basename for path in versions.readdir() if path.basename[0].isdigit()] if versions.exists else []
     return found[0] if len(found) == 1 else None
@@ -60,7 +66,7 @@ def _levels(prebuilt, triple):
     return sorted([int(path.basename) for path in folder.readdir() if path.basename.isdigit()]) if folder.exists else []
 
 def _inspect(rctx):
-    """Returns a struct that describes the NDK, and what is wrong with it, or None."""
+    """Returns a struct that describes the NDK and None, or None and the problem."""
     ndk = _folder(rctx)
     if not ndk:
         return None, "ANDROID_NDK_HOME is not set"
@@ -77,7 +83,7 @@ def _inspect(rctx):
     prebuilt = ndk.get_child("toolchains", "llvm", "prebuilt", host)
     clang_version = _clang_version(prebuilt)
     if not clang_version:
-        return None, "%s has no tools for %s: there is no one folder in %s" % (ndk, host, prebuilt.get_child("lib", "clang"))
+        return None, "%s has no tools for %s: want a single directory in %s" % (ndk, host, prebuilt.get_child("lib", "clang"))
     for triple in TRIPLES.values():
         levels = _levels(prebuilt, triple)
         if rctx.attr.api_level not in levels:
@@ -112,19 +118,20 @@ ndk_repository = repository_rule(
     attrs = {
         "api_level": attr.int(
             default = FIRST_API_LEVEL,
-            doc = "The oldest Android that the programs are for, as an API level.",
+            doc = "The API level of the oldest Android version to build for.",
         ),
         "host": attr.string(
-            doc = "Whose tools to use of those that the NDK has. Default: those for this machine.",
+            doc = "The host whose tools in the NDK are used. Default: this machine.",
             values = [""] + HOSTS.keys(),
         ),
         "path": attr.string(
-            doc = "The NDK's folder; relative to the workspace if it is not absolute. Default: ANDROID_NDK_HOME.",
+            doc = "The NDK's directory: an absolute path, or relative to the workspace. Default: ANDROID_NDK_HOME.",
         ),
     },
     configure = True,
-    doc = """Defines aarch64_toolchain and x86_64_toolchain: C++ toolchains for Android, with the machine's NDK.
+    doc = """Defines aarch64_toolchain and x86_64_toolchain: C++ toolchains for Android.
 
-It loads without an NDK too: then the toolchains fail where Bazel selects one, with a message that says what to do.""",
+They use this machine's NDK. The repository also loads without an NDK. Then a build that selects one
+of the toolchains fails with an error that explains what to do.""",
     local = True,
 )

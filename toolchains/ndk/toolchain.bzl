@@ -1,4 +1,4 @@
-"""Macros of the repository that toolchains/ndk makes: its BUILD file calls one for each ABI."""
+"""Macros that the BUILD file of the NDK's repository calls for each ABI."""
 
 load("@rules_cc//cc/toolchains:cc_toolchain.bzl", "cc_toolchain")
 load("//toolchains/cc:missing.bzl", "missing_toolchain")
@@ -18,7 +18,7 @@ def _register(name, target_cpu, exec_constraints = []):
     )
 
 def _programs(names, suffix):
-    """Lists programs, and the libraries without which none starts."""
+    """Returns programs, and the shared libraries that they need to start."""
     return native.glob(
         ["bin/%s%s" % (name, suffix) for name in names] + [
             "bin/*.dll",
@@ -30,7 +30,7 @@ def _programs(names, suffix):
     )
 
 def _headers(clang_version, triple):
-    """Lists the headers, without those of other ABIs."""
+    """Returns the headers for an ABI, without headers of other ABIs."""
     others = [other for other in TRIPLES.values() + ["arm-linux-androideabi", "i686-linux-android", "riscv64-linux-android"] if other != triple]
     return native.glob(
         [
@@ -50,16 +50,18 @@ def _libraries(clang_version, triple, api_level):
     ], allow_empty = True)
 
 def ndk_toolchain(name, target_cpu, triple, api_level, clang_version, exec_constraints, suffix):
-    """Defines a cc_toolchain with the NDK, whose folders bin, lib and sysroot are in this package.
+    """Defines a cc_toolchain with the NDK.
+
+    The NDK's directories bin, lib and sysroot are in this package.
 
     Args:
-      name: the cc_toolchain's name; NAME_toolchain is what one registers.
-      target_cpu: the processor for which it builds.
-      triple: the target's name for clang, without the API level.
-      api_level: the oldest Android to build for.
-      clang_version: the name of the folder with clang's own headers.
-      exec_constraints: the platforms on which its programs run.
-      suffix: what the names of programs end with.
+      name: the cc_toolchain's name. Pass NAME_toolchain to register_toolchains.
+      target_cpu: the processor to build for.
+      triple: clang's target triple, without the API level.
+      api_level: the API level of the oldest Android version to build for.
+      clang_version: the name of the directory with clang's own headers.
+      exec_constraints: constraints of the platforms on which its programs run.
+      suffix: the suffix of programs' names, such as .exe.
     """
     ndk_toolchain_config(
         name = name + "_config",
@@ -70,7 +72,7 @@ def ndk_toolchain(name, target_cpu, triple, api_level, clang_version, exec_const
         triple = triple,
     )
 
-    # bin/clang is a link to clang-18 or the like.
+    # bin/clang is a link to a program such as clang-18.
     clang = _programs(["clang", "clang-1*", "clang-2*"], suffix)
     files = {
         "ar": _programs(["llvm-ar"], suffix),
@@ -78,7 +80,7 @@ def ndk_toolchain(name, target_cpu, triple, api_level, clang_version, exec_const
         "dwp": _programs(["llvm-dwp"], suffix),
         "linker": depset(clang + _programs(["ld", "ld.lld", "lld"], suffix)).to_list() + _libraries(clang_version, triple, api_level),
         "objcopy": _programs(["llvm-objcopy"], suffix),
-        # The one is a link to the other.
+        # llvm-strip is a link to llvm-objcopy.
         "strip": _programs(["llvm-objcopy", "llvm-strip"], suffix),
     }
     for kind, sources in files.items():
@@ -106,12 +108,12 @@ def ndk_toolchain(name, target_cpu, triple, api_level, clang_version, exec_const
     _register(name, target_cpu, exec_constraints)
 
 def missing_ndk_toolchain(name, target_cpu, message):
-    """Defines a toolchain that says what is missing, if Bazel selects it.
+    """Defines a toolchain that fails with an error if Bazel selects it.
 
     Args:
-      name: the target's name; NAME_toolchain is what one registers.
-      target_cpu: the processor for which it would build.
-      message: what to say.
+      name: the target's name. Pass NAME_toolchain to register_toolchains.
+      target_cpu: the processor that the toolchain would build for.
+      message: the error.
     """
     missing_toolchain(
         name = name,

@@ -1,6 +1,6 @@
-"""Finds the machine's user-mode emulators."""
+"""Finds this machine's user-mode emulators."""
 
-# Each emulator, with the places where the libraries of its processor's programs may be.
+# Emulators, each with possible directories of shared libraries for its programs.
 _EMULATORS = {
     "qemu-aarch64": ["/usr/aarch64-linux-gnu"],
     "qemu-hexagon": [],
@@ -30,7 +30,7 @@ exec {command} "$@"
 """
 
 def _command(rctx, emulator, libraries):
-    """Returns the words that start an emulator, or None where it is not to be had."""
+    """Returns the command that starts an emulator, or None if it is not available."""
     program = rctx.which(emulator)
     found = [path for path in libraries if rctx.path(path).exists]
     if not program or (libraries and not found):
@@ -54,7 +54,8 @@ qemu_repository = repository_rule(
     configure = True,
     doc = """Defines qemu_aarch64 and qemu_hexagon, which run a program with its arguments.
 
-An emulator that the machine lacks is incompatible with every platform, and so is what depends on it:
+If this machine does not have an emulator, its target is incompatible with every platform, and so
+are targets that depend on it.
 Bazel skips such tests.""",
     environ = ["PATH"],
     local = True,

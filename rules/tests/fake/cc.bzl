@@ -1,4 +1,4 @@
-"""A C++ toolchain for every platform, which is analysed and never run."""
+"""A C++ toolchain for every platform, which tests analyze and never run."""
 
 load("@rules_cc//cc:cc_toolchain_config_lib.bzl", "feature", "tool_path")
 load("@rules_cc//cc/common:cc_common.bzl", "cc_common")

@@ -1,4 +1,4 @@
-// Package lenet_test reads what Bazel builds of a LeNet that the build pruned by training.
+// Package lenet_test checks the outputs of a LeNet that the build prunes by training.
 package lenet_test
 
 import (
@@ -11,7 +11,7 @@ import (
 	"rules_dnn/gen/prune"
 )
 
-// read is a file that Bazel built; without Bazel there is none.
+// read returns a file that Bazel built. It skips the test if the test does not run under Bazel.
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	if os.Getenv("TEST_SRCDIR") == "" {
@@ -22,7 +22,8 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// TestLeNet: a quarter of the weights is kept, and at most 0.3 points of accuracy are lost, compared with the network that was given.
+// TestLeNet checks that the pruned network keeps a quarter of the weights, and loses at most 0.3
+// points of accuracy compared with the original one.
 func TestLeNet(t *testing.T) {
 	var log struct {
 		Before, After struct{ Accuracy float64 }

@@ -1,4 +1,4 @@
-// Package pruned_test reads what Bazel builds of a pruned network.
+// Package pruned_test checks the outputs of a network that the build prunes.
 package pruned_test
 
 import (
@@ -13,7 +13,7 @@ import (
 	"rules_dnn/gen/prune"
 )
 
-// read is a file that Bazel built; without Bazel there is none.
+// read returns a file that Bazel built. It skips the test if the test does not run under Bazel.
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	if os.Getenv("TEST_SRCDIR") == "" {
@@ -31,7 +31,8 @@ func report(t *testing.T, name string) *prune.Report {
 	return r
 }
 
-// TestPruned: a network is pruned as its dnn_pruning and its policy say, and the manifest warns that nobody retrained it.
+// TestPruned checks that a network is pruned by its dnn_pruning and its policy, and that the
+// manifest warns that it was not retrained.
 func TestPruned(t *testing.T) {
 	r := report(t, "net/net.pruning.json")
 	require.False(t, r.Retrained)
@@ -54,7 +55,7 @@ func TestPruned(t *testing.T) {
 	require.True(t, kinds["pruning"], "%v", m.Warnings)
 }
 
-// TestMasks: the masks that were written do the same when they are given.
+// TestMasks checks that pruning with masks that pruning wrote has the same result.
 func TestMasks(t *testing.T) {
 	require.Equal(t, string(read(t, "net/net.masks.safetensors")), string(read(t, "net_again/net_again.masks.safetensors")))
 	require.Equal(t, string(read(t, "net/net.weights")), string(read(t, "net_again/net_again.weights")))

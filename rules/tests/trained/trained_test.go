@@ -1,4 +1,4 @@
-// Package trained_test reads what Bazel builds of a network that the build pruned by training.
+// Package trained_test checks the outputs of a network that the build prunes by training.
 package trained_test
 
 import (
@@ -12,7 +12,7 @@ import (
 	"rules_dnn/gen/prune"
 )
 
-// read is a file that Bazel built; without Bazel there is none.
+// read returns a file that Bazel built. It skips the test if the test does not run under Bazel.
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	if os.Getenv("TEST_SRCDIR") == "" {
@@ -23,7 +23,8 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// TestTrained: the network that is compiled was trained with its masks, and the log says how.
+// TestTrained checks that the compiled network was trained with its masks, and that the log
+// describes the training.
 func TestTrained(t *testing.T) {
 	r, err := prune.ParseReport(read(t, "net/net.pruning.json"))
 	require.NoError(t, err)

@@ -1,9 +1,9 @@
-// A library in C and C++ to try a toolchain on.
+// A library in C and C++ for tests of toolchains.
 #pragma once
 
 #include <string>
 
 extern "C" int twice(int n);
 
-// The processor for which this was compiled.
+// Returns the processor that greeting.cc was compiled for.
 std::string processor();

@@ -1,4 +1,4 @@
-// Fails unless libraries, exceptions and the processor are what they should be.
+// Checks that libraries and exceptions work, and that the processor is the target's.
 #include "toolchains/cc/tests/greeting.h"
 
 #include <sys/utsname.h>
@@ -19,7 +19,7 @@ bool Throws() {
   }
 }
 
-// The kernel's word for the processor: under emulation, the emulated one.
+// Returns the kernel's name of the processor. Under emulation, it is the emulated processor.
 std::string Machine() {
   utsname name;
   return uname(&name) == 0 ? name.machine : "";

@@ -1,4 +1,4 @@
-// What qemu-hexagon counts.
+// Counters of qemu-hexagon.
 #ifndef RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_COUNTERS_H_
 #define RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_COUNTERS_H_
 
@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-// Packets, instructions and instructions of vectors that were executed so far, each modulo 2^32.
+// Stores the numbers of packets, instructions and vector instructions executed so far, modulo
+// 2^32.
 void driver_counters(uint32_t* counts);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
-// What stands in for a C library on Hexagon under qemu's Linux: system calls, memory, and qemu's
-// counters. Compiled without the optimisation that would make memset of memset.
+// A small C library for Hexagon under qemu's Linux: system calls, memory, and qemu's counters. It
+// is compiled with -fno-builtin, because clang would replace the loop in memset by a call to
+// memset.
 #include <stdint.h>
 
 #include "counters.h"
@@ -7,7 +8,7 @@
 #include "stdlib.h"
 #include "string.h"
 
-// Linux's numbers of system calls.
+// Numbers of Linux system calls.
 enum { kRead = 63, kWrite = 64, kExit = 93 };
 
 static int32_t System(int32_t number, int32_t a, int32_t b, int32_t c) {
@@ -19,8 +20,8 @@ static int32_t System(int32_t number, int32_t a, int32_t b, int32_t c) {
   return r0;
 }
 
-// Without a C library, C++ has no function of its own for main. One of both is at 0, where no call
-// reaches from far away: their addresses are data.
+// In freestanding code, C++ mangles the name of main. So one of the two weak functions is at
+// address 0. Their addresses are data, because a call may not reach address 0.
 int cxx_main(void) __asm__("_Z4mainv") __attribute__((weak));
 int main(void) __attribute__((weak));
 static int (*const volatile kMains[])(void) = {cxx_main, main};
@@ -34,7 +35,8 @@ _Noreturn void exit(int status) {
 void _start(void);
 void _start(void) { exit(kMains[kMains[0] == NULL]()); }
 
-// Move reads or writes all bytes, or gives how many there were.
+// Move reads or writes bytes until all are done or the system call fails; it returns the number
+// done.
 static size_t Move(int32_t call, FILE* f, const void* p, size_t bytes) {
   size_t done = 0;
   while (done < bytes) {
@@ -59,11 +61,11 @@ int fprintf(FILE* f, const char* format, const char* text) {
   return (int)fwrite("\n", 1, 1, f);
 }
 
-// A stack of pieces: one is free again when all after it were freed before, and all are when each
-// is. Before each stands what was there without it.
+// The heap is a stack of pieces. Freeing the top piece pops it. If all pieces are freed, the heap
+// is empty again. The previous state of the stack is stored before each piece.
 struct stack {
   size_t used;
-  void* top;  // the last piece
+  void* top;  // the newest piece
 };
 
 static uint8_t heap[512 << 20] __attribute__((aligned(4096)));
@@ -93,7 +95,7 @@ void* memcpy(void* to, const void* from, size_t n) { return memmove(to, from, n)
 
 typedef uint64_t words __attribute__((may_alias));
 
-// Whole words of what lies at multiples of them.
+// Words returns the number of whole words in n bytes if both addresses are aligned, otherwise 0.
 static size_t Words(const void* a, const void* b, size_t n) {
   return (((uintptr_t)a | (uintptr_t)b) & 7) == 0 ? n / 8 : 0;
 }
@@ -140,8 +142,9 @@ size_t strlen(const char* s) {
   return n;
 }
 
-// Packets, instructions and HVX instructions that were executed: control registers c20, c21 and
-// c22, which only qemu has. Assemblers do not know them; the words are r0 = c20, c21, c22.
+// Reads the executed packets, instructions and HVX instructions from the control registers c20,
+// c21 and c22, which only qemu has. Assemblers reject them, so the code has the instructions'
+// machine words: r0 = c20, r0 = c21, r0 = c22.
 void driver_counters(uint32_t* counts) {
   register uint32_t r0 __asm__("r0");
   __asm__ volatile(".word 0x6a14c000" : "=r"(r0));

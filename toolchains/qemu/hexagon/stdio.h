@@ -1,4 +1,4 @@
-// The little of stdio.h that programs under an emulator need.
+// The part of stdio.h that programs under the emulator need.
 #ifndef RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_STDIO_H_
 #define RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_STDIO_H_
 
@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-typedef struct dnn_qemu_file FILE;  // a file's number
+typedef struct dnn_qemu_file FILE;  // the pointer is a file descriptor
 #define stdin ((FILE*)0)
 #define stdout ((FILE*)1)
 #define stderr ((FILE*)2)

@@ -1,4 +1,4 @@
-// The little of stdlib.h that programs under an emulator need.
+// The part of stdlib.h that programs under the emulator need.
 #ifndef RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_STDLIB_H_
 #define RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_STDLIB_H_
 

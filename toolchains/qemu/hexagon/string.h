@@ -1,4 +1,4 @@
-// The little of string.h that programs under an emulator and compilers need.
+// The part of string.h that compilers and programs under the emulator need.
 #ifndef RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_STRING_H_
 #define RULES_DNN_TOOLCHAINS_QEMU_HEXAGON_STRING_H_
 

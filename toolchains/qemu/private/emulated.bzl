@@ -44,18 +44,18 @@ _ATTRS = {
     ),
     "data": attr.label_list(
         allow_files = True,
-        doc = "What the program reads; it is built for the target platform, that is, for the host.",
+        doc = "Files that the program reads. They are built for the target platform, that is, for the host.",
     ),
     "emulator": attr.label(
         default = "//toolchains/qemu:qemu_aarch64",
-        doc = "The emulator: it is given the program and its arguments.",
+        doc = "The emulator. It gets the program and its arguments.",
         executable = True,
-        # The test runs where target binaries do, and so does the emulator.
+        # The test, and so the emulator, runs on the target platform.
         cfg = "target",
     ),
     "platform": attr.label(
         default = "//platforms:linux_arm64",
-        doc = "The platform for which the program is built.",
+        doc = "The platform to build the program for.",
     ),
     "_allowlist_function_transition": attr.label(
         default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
@@ -65,13 +65,13 @@ _ATTRS = {
 emulated_binary = rule(
     implementation = _emulated_impl,
     attrs = _ATTRS,
-    doc = "A program for another platform that `bazel run` can run here.",
+    doc = "A program for another platform that `bazel run` can run on this machine.",
     executable = True,
 )
 
 emulated_test = rule(
     implementation = _emulated_impl,
     attrs = _ATTRS,
-    doc = "A test for another platform that runs here: `binary` may be a cc_test or any program that fails by its exit status.",
+    doc = "A test for another platform that runs on this machine. `binary` is a cc_test or any program that reports failure by its exit status.",
     test = True,
 )
