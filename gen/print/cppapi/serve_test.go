@@ -190,7 +190,7 @@ func TestServeComputed(t *testing.T) {
 		"--weights=" + damaged:    "loading " + damaged + ": the weights file is damaged",
 		"--weights=" + p.dir:      "the file cannot be read",
 		"--weights=/nowhere":      "the file cannot be read",
-		"--weights=" + s.cmd.Path: "those of another model, or are no weights file",
+		"--weights=" + s.cmd.Path: "belong to another model, or are not a weights file",
 		"--threads=1":             "loading: the weights are missing",
 	} {
 		out, err := exec.Command(s.cmd.Path, "--dims=N=3", arg).CombinedOutput()
