@@ -105,7 +105,7 @@ function element(parent, name, attributes, text) {
   return e;
 }
 
-// room returns the width of a picture in a box. A unit is a pixel, so that text has its normal size.
+// room returns the width of a picture in a box; a unit is a pixel, so text has its normal size.
 function room(id) {
   return Math.max(byId(id).clientWidth, 300);
 }
@@ -206,7 +206,7 @@ function share() {
   });
 }
 
-// together describes the share of the peak of all these blocks, and the block with the lowest share.
+// together describes the share of the peak of all these blocks, and the minimum of them.
 function together(of) {
   if (of.length === 0) return "No block has micro-kernels.";
   const sum = (f) => of.reduce((s, b) => s + f(b), 0), least = of.reduce((a, b) => b.of_fma_peak < a.of_fma_peak ? b : a);

@@ -218,7 +218,7 @@ std::string RunBenchmark(const Description& d, const Profile& profiles, const Op
   session.Observe(nullptr, nullptr);
   session.ObserveLaunches(nullptr);
   if (!error.empty()) {
-    return error + "; give values that the model allows: --input=NAME=FILE.npy, or --integers=N";
+    return error + "; choose values that the model allows: --input=NAME=FILE.npy, or --integers=N";
   }
   report->arena_bytes = session.arena_bytes();
   report->weights_bytes = d.weights_bytes;
