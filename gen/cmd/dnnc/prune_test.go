@@ -171,7 +171,7 @@ func TestPrunedPage(t *testing.T) {
 
 	m, page = read("--disable=anchors")
 	require.Zero(t, sparse(m))
-	require.Contains(t, page, "On x86_64_v4, no kernel leaves out dropped weights")
+	require.Contains(t, page, "On x86_64_v4, no kernel skips dropped weights")
 	require.Equal(t, 20, strings.Count(page, "<td>dense<br/>"))
 }
 
