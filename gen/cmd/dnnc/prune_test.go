@@ -165,7 +165,7 @@ func TestPrunedPage(t *testing.T) {
 	m, page := read()
 	require.Equal(t, "l.0.c1.weight", m.Pruning.Chosen[0].Weights)
 	require.GreaterOrEqual(t, sparse(m), 12)
-	require.Contains(t, page, fmt.Sprintf("On x86_64_v4, kernels of %d of 20 pruned layers leave out", sparse(m)))
+	require.Contains(t, page, fmt.Sprintf("On x86_64_v4, kernels of %d of 20 pruned layers skip", sparse(m)))
 	require.Equal(t, sparse(m), strings.Count(page, ">FKW, "))
 	require.Contains(t, page, "91.66 %")
 
