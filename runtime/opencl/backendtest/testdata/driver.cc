@@ -458,7 +458,7 @@ void TestForeign() {
   } all[] = {
       {{foreign, 0, nullptr}, y, Status::kForeign, "input x: "},
       {x, {foreign, 0, nullptr}, Status::kForeign, "output y: "},
-      {{image, 0, nullptr}, y, Status::kForeign, "no buffer"},
+      {{image, 0, nullptr}, y, Status::kForeign, "not a buffer"},
       {{&none, 0, nullptr}, y, Status::kForeign, "clGetMemObjectInfo: CL_INVALID_MEM_OBJECT (-38)"},
       {{a.x, 48, nullptr}, y, Status::kBufferSize, "input x: "},
       {{a.x, 1000, nullptr}, y, Status::kBufferSize, "input x: "},
