@@ -28,8 +28,8 @@ type Manifest struct {
 	ScratchBytes    string   `json:"scratch_bytes_per_worker"` // scratch memory of each thread
 	WeightsBytes    int64    `json:"weights_bytes"`            // packed constants
 	Select          Select   `json:"select"`                   // the choice of layouts and kernels
-	// The chips that the library has kernels for, the least capable first. The last one is "chip", whose
-	// kernels are listed in the blocks.
+	// The chips that the library has kernels for, the least capable first. The last one is "chip",
+	// whose kernels are listed in the blocks.
 	Variants []Variant `json:"variants,omitempty"`
 	// Problems that make the model slow or wrong and can be mended.
 	Warnings []Warning `json:"warnings"`
@@ -69,8 +69,8 @@ type Precision struct {
 	Product     string `json:"product"`     // the type of factors
 	Accumulator string `json:"accumulator"` // the type of sums
 	Nodes       int    `json:"nodes"`       // the number of nodes whose results are stored in the storage type
-	// The number of steps whose kernels sum products in pairs, by the processor's instructions for the
-	// type; other kernels widen factors to f32.
+	// The number of steps whose kernels sum products in pairs, by the processor's instructions for
+	// the type; other kernels widen factors to f32.
 	Pairs int    `json:"pairs,omitempty"`
 	F32   []Kept `json:"f32"` // the nodes that stay in f32
 }
@@ -168,7 +168,8 @@ type Tile struct {
 	FMAs    int64 `json:"fmas"`    // the number of multiply-adds of a call
 }
 
-// JSON prints the manifest of a program for a chip, which is the last of several if a library has kernels for them.
+// JSON prints the manifest of a program for a chip, which is the last of several if a library has
+// kernels for them.
 func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target) ([]byte, error) {
 	m := Manifest{Generator: generator, Api: api, Chip: chip, Variants: variants(p, chips),
 		ArenaBytes: p.ArenaBytes.String(), ArenaLowerBound: p.LowerBoundBytes.String(),

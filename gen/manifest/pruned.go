@@ -23,7 +23,8 @@ type Pruning struct {
 	Chosen      []PrunedLayer `json:"chosen"`       // the kernels of each pruned layer
 }
 
-// PrunedLayer is a pruned layer and the blocks that compute it; no blocks if another node replaced it.
+// PrunedLayer is a pruned layer and the blocks that compute it; no blocks if another node replaced
+// it.
 type PrunedLayer struct {
 	Weights string        `json:"weights"`          // the name of the layer's weights
 	Node    string        `json:"node"`             // the node that reads them
@@ -38,9 +39,11 @@ type PrunedBlock struct {
 	Where string `json:"where,omitempty"`
 	// Whether it runs on the device beside the chip.
 	Device bool `json:"device,omitempty"`
-	// The storage format of the weights; absent if they are stored like dense weights, zeros included.
+	// The storage format of the weights; absent if they are stored like dense weights, zeros
+	// included.
 	Encoding string `json:"encoding,omitempty"`
-	// Whether nodes of several pruned layers have the same label, so that the block's layer is not known.
+	// Whether nodes of several pruned layers have the same label, so that the block's layer is not
+	// known.
 	Ambiguous bool  `json:"ambiguous,omitempty"`
 	Cycles    int64 `json:"cycles"` // estimated cycles
 }
@@ -96,8 +99,9 @@ func Chosen(p *plan.Program) ([]PrunedLayer, error) {
 	return out, nil
 }
 
-// layersOf are those of the layers of one label that a call computes: of several those whose weights it reads, as they are or packed, and all
-// where it reads none by name, as other passes rename weights.
+// layersOf are those of the layers of one label that a call computes: of several those whose
+// weights it reads, as they are or packed, and all where it reads none by name, as other passes
+// rename weights.
 func layersOf(c *plan.Call, layers []PrunedLayer, same []int) []int {
 	if len(same) < 2 {
 		return same

@@ -17,11 +17,11 @@ import (
 type Options struct {
 	// The number of patterns in a set; 0: no patterns, a kernel is kept or dropped as a whole.
 	Patterns int `json:"patterns"`
-	// The number of taps that kernels of a size keep, for example {"3x3": 4}. Kernels of other sizes keep
-	// all taps.
+	// The number of taps that kernels of a size keep, for example {"3x3": 4}. Kernels of other
+	// sizes keep all taps.
 	Entries map[string]int `json:"entries"`
-	// What shares a set of patterns: the "model" (all layers with the same kernel size and number of
-	// entries), or each "layer" has its own.
+	// What shares a set of patterns: the "model" (all layers with the same kernel size and number
+	// of entries), or each "layer" has its own.
 	Set string `json:"set"`
 	// The factor by which the number of kernels of convolutions is reduced; 1 keeps all. Depthwise
 	// convolutions keep all kernels, since each of them is a channel.
@@ -30,7 +30,8 @@ type Options struct {
 	FullyConnected float64 `json:"fully_connected"`
 	// The number of consecutive filters that have the same kernels.
 	Share int `json:"share"`
-	// Whether kept weights are stored packed wherever kernels support it, even if other kernels are faster.
+	// Whether kept weights are stored packed wherever kernels support it, even if other kernels are
+	// faster.
 	Packed bool `json:"packed,omitempty"`
 	// Whether the first layer stays dense.
 	ExemptFirst bool `json:"exempt_first"`
@@ -61,7 +62,8 @@ const (
 	SetOfLayer = "layer"
 )
 
-// Defaults are PatDNN's: 8 patterns of 4 entries for kernels of 3x3, no kernels dropped, the first layer exempt.
+// Defaults are PatDNN's: 8 patterns of 4 entries for kernels of 3x3, no kernels dropped, the first
+// layer exempt.
 func Defaults() Options {
 	return Options{Patterns: 8, Entries: map[string]int{"3x3": 4}, Set: SetOfModel, Connectivity: 1, FullyConnected: 1, Share: 1, ExemptFirst: true}
 }
@@ -82,7 +84,8 @@ func ParseOptions(text []byte) (Options, error) {
 // kernelSize is a size of kernels, as KernelSize gives it.
 var kernelSize = regexp.MustCompile(`^[1-9][0-9]*(x[1-9][0-9]*)*$`)
 
-// KernelSize is how options and policies write a layer's kernels: "3x3"; "1" is a weight of a fully connected layer.
+// KernelSize is how options and policies write a layer's kernels: "3x3"; "1" is a weight of a fully
+// connected layer.
 func KernelSize(l *Layer) string {
 	if len(l.Shape) < 3 {
 		return "1"

@@ -13,22 +13,22 @@ import (
 type Settings struct {
 	Epochs int   `json:"epochs"` // the number of epochs
 	Batch  int64 `json:"batch"`  // the number of images in a batch
-	// The number of images of a batch that run together; 0: the whole batch. Parts run in parallel, each
-	// on one processor, and a batch normalization uses the statistics of its part.
+	// The number of images of a batch that run together; 0: the whole batch. Parts run in parallel,
+	// each on one processor, and a batch normalization uses the statistics of its part.
 	Part         int64   `json:"part,omitempty"`
 	LearningRate float64 `json:"learning_rate"` // the initial learning rate
 	// "constant", or "cosine": the learning rate falls to 0 over all steps.
 	Schedule string `json:"schedule"`
-	// The number of cosine cycles; each falls from the learning rate to 0 over the same number of epochs.
-	// 0 means 1.
+	// The number of cosine cycles; each falls from the learning rate to 0 over the same number of
+	// epochs. 0 means 1.
 	Cycles int `json:"cycles,omitempty"`
 	// "sgd" or "adam".
 	Optimizer      string  `json:"optimizer"`
 	Momentum       float64 `json:"momentum"`        // the momentum of sgd
 	WeightDecay    float64 `json:"weight_decay"`    // the factor of the weights in their gradients
 	LabelSmoothing float64 `json:"label_smoothing"` // the probability that labels distribute over all classes, 0 to 1
-	// The part of the loss that compares with the outputs of the given model, 0 to 1; the rest compares
-	// with the classes.
+	// The part of the loss that compares with the outputs of the given model, 0 to 1; the rest
+	// compares with the classes.
 	Distillation float64 `json:"distillation,omitempty"`
 	// The temperature that softens both outputs for distillation.
 	Temperature float64 `json:"temperature,omitempty"`

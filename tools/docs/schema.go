@@ -82,8 +82,8 @@ func comment(groups ...*ast.CommentGroup) string {
 	return strings.Join(out, " ")
 }
 
-// write appends a type and then the types of its fields, also those of other packages. It writes each
-// type once; done has the types that are already on the page.
+// write appends a type and then the types of its fields, also those of other packages. It writes
+// each type once; done has the types that are already on the page.
 func (s *structs) write(p *page, name string, done map[string]bool) error {
 	if s.types[name] == nil {
 		return fmt.Errorf("%s has no struct %s", s.dir, name)
@@ -101,7 +101,8 @@ func (s *structs) write(p *page, name string, done map[string]bool) error {
 	return nil
 }
 
-// writeOnce writes a type, NAME or PACKAGE.NAME, unless it is on the page or is not a struct of this repository.
+// writeOnce writes a type, NAME or PACKAGE.NAME, unless it is on the page or is not a struct of
+// this repository.
 func (s *structs) writeOnce(p *page, name string, done map[string]bool) error {
 	if pkg, inner, ok := strings.Cut(name, "."); ok {
 		other, err := readStructs(s.root, s.imports[pkg])
@@ -116,7 +117,8 @@ func (s *structs) writeOnce(p *page, name string, done map[string]bool) error {
 	return s.write(p, name, done)
 }
 
-// fields returns the rows of a type's fields, with those of embedded types, and the types of the fields.
+// fields returns the rows of a type's fields, with those of embedded types, and the types of the
+// fields.
 func (s *structs) fields(name string) (rows [][]string, next []string) {
 	before := "" // the last comment, which may describe the following fields, too
 	for _, f := range s.types[name].Fields.List {
