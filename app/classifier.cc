@@ -8,7 +8,7 @@
 namespace app {
 namespace {
 
-// Of the colors in the training images, each from 0 to 1.
+// Statistics of the colors in the training images, for values from 0 to 1.
 constexpr float kMean[] = {0.4914f, 0.4822f, 0.4465f};
 constexpr float kDeviation[] = {0.2470f, 0.2435f, 0.2616f};
 

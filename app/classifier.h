@@ -1,4 +1,4 @@
-// The network of this application: what it wants, what it answers.
+// This application's network: its input and its answer.
 #ifndef RULES_DNN_APP_CLASSIFIER_H_
 #define RULES_DNN_APP_CLASSIFIER_H_
 
@@ -15,14 +15,14 @@ constexpr size_t kClasses = 10;
 
 extern const char* const kClassNames[kClasses];
 
-// What runs the network: both are in the program.
+// The backend that runs the network; the program contains both.
 enum class Backend { kCpu, kOpenCl };
 
 struct Settings {
   Backend backend = Backend::kCpu;
   int workers = 1;
-  // Of OpenCL: a number or a part of a name, empty for the first GPU or else the first device; and
-  // the folder of compiled kernels, empty for none.
+  // For OpenCL: a device, by number or a part of its name (empty: the first GPU, or else the first
+  // device), and the folder of compiled kernels (empty: they are not stored).
   std::string device, cache;
 };
 
@@ -36,16 +36,16 @@ class Network {
 
 class Classifier {
  public:
-  // Returns an empty string, or what is wrong.
+  // Returns an error, or an empty string.
   std::string Create(const Settings& settings);
 
-  // Whether creation failed because the machine has no OpenCL library or no device.
+  // Reports whether creation failed because the machine has no OpenCL library or no device.
   bool without_device() const { return without_device_; }
 
-  // Appends the network's input of an image, given as kPixels * 3 floats from 0 to 255.
+  // Appends the network's input for an image of kPixels * 3 floats from 0 to 255.
   static void AppendInput(const float* rgb, std::vector<float>* input);
 
-  // Runs a batch of inputs; logits has room for kClasses numbers an image.
+  // Runs a batch of inputs; logits has room for kClasses numbers for each image.
   std::string Run(size_t batch, const float* input, float* logits);
 
  private:
@@ -53,7 +53,7 @@ class Classifier {
   bool without_device_ = false;
 };
 
-// What logits mean as probabilities.
+// Converts logits to probabilities.
 std::vector<float> Softmax(const float* logits);
 
 }  // namespace app

@@ -1,4 +1,4 @@
-// Tells what pictures show: prints the five likeliest of CIFAR-10's classes for each PNG file.
+// Classifies pictures: prints the five likeliest classes of CIFAR-10 for each PNG file.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -23,16 +23,16 @@ int Usage(const char* program) {
       "          [--batch 1,7,50] [--tolerance 1e-4] [--accuracy PERCENT] [--loss POINTS]\n"
       "          [--without-device fail|pass]\n"
       "The first form prints the five likeliest classes of each picture, with their\n"
-      "probabilities. The second prints how many of many pictures, one a row of 32 * 32\n"
-      "pixels, are classified rightly, and compares the answers with those of another engine,\n"
-      "if there are some: as many must be right, or, with --accuracy, so many of a hundred at\n"
-      "least, or, with --loss, so many points fewer at most. --without-device=pass says that\n"
-      "there is nothing to compare on a machine without OpenCL.\n"
+      "probabilities. The second form reads many pictures, one a row of 32 * 32 pixels, and\n"
+      "prints the percentage of right answers. With --logits it also compares the answers with\n"
+      "another engine's: the accuracy must be equal, or at least PERCENT with --accuracy, or at\n"
+      "most POINTS percentage points lower with --loss. With --without-device=pass it succeeds\n"
+      "without a comparison on a machine without OpenCL.\n"
       "options:\n"
-      "  --backend cpu|opencl  what runs the network: the processor, or an OpenCL device\n"
-      "  --device DEVICE       of OpenCL: its number, or a part of its name\n"
-      "  --cache FOLDER        where kernels are kept that OpenCL's driver compiled\n"
-      "  --workers N           threads of the processor\n",
+      "  --backend cpu|opencl  run on the processor, or on an OpenCL device\n"
+      "  --device DEVICE       the OpenCL device: its number, or a part of its name\n"
+      "  --cache FOLDER        folder that stores kernels that the OpenCL driver compiled\n"
+      "  --workers N           number of threads on the processor\n",
       program, program);
   return 2;
 }
@@ -42,7 +42,8 @@ int Fail(const std::string& error) {
   return 1;
 }
 
-// Whole numbers from 1, separated by commas; an empty list where the text is none.
+// Parses integers from 1, separated by commas; returns an empty list if the text is not such a
+// list.
 std::vector<int> Numbers(const char* text) {
   std::vector<int> list;
   for (const char* p = text;; ++p) {
@@ -71,7 +72,7 @@ std::string Either(const std::string& option, const std::string& value, const ch
   return value == first || value == second ? "" : option + " wants " + first + " or " + second;
 }
 
-// Returns an empty string, or what is wrong with an argument.
+// Sets an option. Returns an error, or an empty string.
 std::string SetOption(const std::string& name, const char* value, Arguments* out) {
   app::SheetOptions& o = out->sheet;
   const std::vector<int> numbers = Numbers(value);

@@ -1,4 +1,4 @@
-// What tests of the network elsewhere begin with: checks, and what the processor answers.
+// Shared parts of tests that run the network elsewhere: checks, and the processor's results.
 #ifndef RULES_DNN_APP_EXPECTED_H_
 #define RULES_DNN_APP_EXPECTED_H_
 
@@ -24,7 +24,7 @@
 
 namespace app {
 
-// What was said last: models write it, and checks that fail print it.
+// The last message: models write it, and failing checks print it.
 inline char message[4096];
 
 constexpr size_t kInput = 3 * kPixels;

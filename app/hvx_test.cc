@@ -1,6 +1,6 @@
-// The quantized network through a stub and its skeleton, which a FastRPC library loads whose DSP is
-// this process, or one under qemu-hexagon: what the pictures come to is the same, byte by byte, as
-// on the processor.
+// Runs the quantized network through a stub and its skeleton. A FastRPC library loads the skeleton
+// into this process, or into one under qemu-hexagon. The results for the pictures must equal the
+// processor's byte by byte.
 //
 //   hvx_test SHEET.png COUNT SKELETON.so
 #include <cstdio>
@@ -43,7 +43,7 @@ app_model_hvx::Options Options(const char* library) {
   return o;
 }
 
-// Whether a model gives the expected bytes, in batches: of memory that the DSP sees, or of any.
+// Reports whether a model returns the expected bytes, in batches, with shared or ordinary memory.
 bool Same(app_model_hvx::Model* model, size_t batch, bool shared, const std::vector<float>& x,
           const std::vector<float>& expected) {
   app_model_hvx::Context context;
@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
       for (const bool shared : {false, true}) CHECK(Same(&model, batch, shared, x, expected));
     }
 
-    // Dims that do not fit are told here; the DSP is not asked.
+    // The stub rejects dims that do not fit, without a call of the DSP.
     const app_model_hvx::Dims none = {0};
     app_model_hvx::Context context;
     CHECK(context.Create(model) == app_model_hvx_OK);
@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
     chip = app_model_hvx_variant(model.get());
   }
 
-  // Without a skeleton of its own name the model is not created, or the processor runs it.
+  // If no skeleton has the model's name, creation fails, or the processor runs the model.
   setenv("FAKE_DSP", "nowhere", 1);
   app_model_hvx::Model other;
   options = Options(nullptr);

@@ -14,15 +14,15 @@ struct Image {
   std::vector<uint8_t> rgb;  // three bytes a pixel, rows from top to bottom
 };
 
-// Decodes a PNG: 8 bits a channel (gray, RGB, palette, each with or without alpha), not
-// interlaced. What is transparent shows white. Returns an empty string, or what is wrong.
+// Decodes a PNG: 8 bits a channel (gray, RGB, palette, each with or without alpha), not interlaced.
+// Transparent pixels become white. Returns an error, or an empty string.
 std::string DecodePng(const std::vector<uint8_t>& file, Image* image);
 
-// Reads and decodes a file; the error names it.
+// Reads and decodes a file; the error names the file.
 std::string ReadPng(const std::string& path, Image* image);
 
-// The image scaled to size x size, three floats from 0 to 255 a pixel: each is the average of
-// the area that it covers. Proportions are not kept.
+// Scales an image to size x size; a pixel has three floats from 0 to 255, the averages of the area
+// that it covers. The aspect ratio is not preserved.
 std::vector<float> Resize(const Image& image, int size);
 
 }  // namespace app

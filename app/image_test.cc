@@ -1,5 +1,5 @@
-// Tests decoding and resizing with pictures made here: every kind of pixel and filter, and every
-// way in which a file can be wrong.
+// Tests decoding and resizing with generated pictures: every kind of pixel and filter, and every
+// error of a file.
 #include "app/image.h"
 
 #include <cmath>
@@ -45,7 +45,7 @@ Bytes Chunk(const std::string& type, const Bytes& data) {
   return out;
 }
 
-// A zlib stream of one block that is not compressed.
+// Returns a zlib stream of one uncompressed block.
 Bytes Stored(const Bytes& data) {
   const auto n = static_cast<uint16_t>(data.size());
   Bytes out = {0x78,
@@ -69,7 +69,7 @@ struct Parts {
   uint32_t width = 2, height = 2;
   uint8_t bits = 8, color = 2, interlace = 0;
   Bytes extra;  // chunks before the data
-  Bytes rows;   // with the filters' numbers
+  Bytes rows;   // each begins with its filter's number
 };
 
 Bytes Png(const Parts& p) {
@@ -113,7 +113,7 @@ void TestColors() {
   CHECK(Shows(p, {1, 2, 3, 4, 5, 6}));
   p.extra = Chunk("tRNS", {0, 4, 0, 5, 0, 6});
   CHECK(Shows(p, {1, 2, 3, 255, 255, 255}));
-  p.extra = Chunk("teXt", {1, 2});  // one that may be ignored
+  p.extra = Chunk("teXt", {1, 2});  // a chunk that may be ignored
   p.color = 6;
   p.rows = {0, 10, 20, 30, 255, 10, 20, 30, 0};
   CHECK(Shows(p, {10, 20, 30, 255, 255, 255}));
@@ -135,7 +135,7 @@ void TestColors() {
   CHECK(Fails(Png(p), "not in its palette"));
 }
 
-// Applies each filter forwards, straight from its definition.
+// Applies each filter as its definition states.
 void TestFilters() {
   constexpr int kWidth = 5, kChannels = 3, kStride = kWidth * kChannels, kHeight = 10;
   Bytes rgb, rows;
@@ -168,8 +168,8 @@ void TestWrongFiles() {
   good.rows = {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6};
   const Bytes file = Png(good);
   CHECK(Error(file).empty());
-  CHECK(Fails({}, "no PNG"));
-  CHECK(Fails({'G', 'I', 'F', '8', '9', 'a', 0, 0, 0, 0}, "no PNG"));
+  CHECK(Fails({}, "not a PNG"));
+  CHECK(Fails({'G', 'I', 'F', '8', '9', 'a', 0, 0, 0, 0}, "not a PNG"));
   Parts p = good;
   p.bits = 16;
   CHECK(Fails(Png(p), "16 bits a channel; 8 are supported"));
@@ -209,7 +209,7 @@ void TestWrongFiles() {
 }
 
 void TestInflate() {
-  // Python's zlib made these, with fixed and with dynamic codes.
+  // Python's zlib produced these, with fixed and with dynamic codes.
   const Bytes fixed = {0x78, 0x01, 0x4b, 0x4c, 0x4a, 0x4e, 0x1c,
                        0x49, 0x08, 0x00, 0x41, 0xc5, 0x5b, 0xe1};
   std::string repeated;
@@ -228,7 +228,8 @@ void TestInflate() {
   CHECK(std::string(out.begin(), out.end()) ==
         "abcccaaaacaabacaaaacaabccabaabcabaaaaabbaabaababacaabaaabacaaaac"
         "bbaabbcaababbbabcbaaabacbabcaaabcaabaabbcbbaaabbacabcaaa");
-  // Whatever the bytes are, decompression ends, and gives the same (some bits pad) or an error.
+  // For any bytes, decompression ends and returns an error or the same data (some bits are
+  // padding).
   const Bytes right = out;
   for (size_t i = 0; i < dynamic.size() * 8; ++i) {
     Bytes wrong = dynamic;

@@ -25,13 +25,13 @@ constexpr Extra kDistances[] = {{1, 0},     {2, 0},     {3, 0},      {4, 0},    
                                 {1025, 9},  {1537, 9},  {2049, 10},  {3073, 10},  {4097, 11},
                                 {6145, 11}, {8193, 12}, {12289, 12}, {16385, 13}, {24577, 13}};
 
-// A canonical Huffman code: how many codes each length has, and the symbols by code.
+// A canonical Huffman code: the number of codes of each length, and the symbols ordered by code.
 struct Code {
   uint16_t count[kMaxBits + 1];
   uint16_t symbols[288];
 
-  // False for lengths that no prefix code has. An incomplete code is allowed: reading
-  // what it lacks is an error then.
+  // Returns false if no prefix code has these lengths. An incomplete code is allowed; reading a
+  // missing code is an error.
   bool Build(const uint8_t* lengths, int n) {
     std::memset(count, 0, sizeof(count));
     for (int i = 0; i < n; ++i) ++count[lengths[i]];
@@ -57,7 +57,7 @@ class Inflater {
 
   std::string Run() {
     if (in_.size() < 6 || in_[0] % 16 != 8 || (in_[0] * 256 + in_[1]) % 31 != 0) {
-      return "the image data are no zlib stream";
+      return "the image data are not a zlib stream";
     }
     if (in_[1] & 0x20) return "the image data need a dictionary";
     at_ = 2;
@@ -68,7 +68,7 @@ class Inflater {
       Block(Bits(2));
     }
     if (error_ == nullptr && out_->size() != size_) Fail("the image data are too short");
-    if (error_ == nullptr && !ChecksumFits()) Fail("the image data's checksum does not fit");
+    if (error_ == nullptr && !ChecksumFits()) Fail("the image data's checksum is wrong");
     return error_ == nullptr ? "" : error_;
   }
 
@@ -77,11 +77,11 @@ class Inflater {
     if (error_ == nullptr) error_ = what;
   }
 
-  // The next n bits, least significant first; 0 after an error.
+  // Returns the next n bits, least significant first; 0 after an error.
   uint32_t Bits(int n) {
     while (held_ < n) {
       if (at_ >= in_.size()) {
-        Fail("the image data end too early");
+        Fail("the image data are truncated");
         return 0;
       }
       hold_ |= static_cast<uint32_t>(in_[at_++]) << held_;
@@ -93,7 +93,7 @@ class Inflater {
     return bits;
   }
 
-  // The next symbol of a code, bit by bit; -1 after an error.
+  // Reads the next symbol of a code, bit by bit; returns -1 after an error.
   int Symbol(const Code& code) {
     int value = 0, first = 0, index = 0;
     for (int bits = 1; bits <= kMaxBits && error_ == nullptr; ++bits) {
@@ -125,7 +125,7 @@ class Inflater {
         if (DynamicCodes(&literals, &distances)) Compressed(literals, distances);
         return;
       default:
-        Fail("the image data have a block of no known type");
+        Fail("the image data have a block of unknown type");
     }
   }
 
@@ -160,7 +160,7 @@ class Inflater {
     ok = ok && CodeLengths(code, n_literals + n_distances, lengths);
     ok = ok && lengths[kEndOfBlock] != 0 && literals->Build(lengths, n_literals) &&
          distances->Build(lengths + n_literals, n_distances);
-    if (!ok) Fail("the image data have a code that cannot be");
+    if (!ok) Fail("the image data have an invalid code");
     return ok;
   }
 
@@ -205,7 +205,8 @@ class Inflater {
     if (distance_symbol < 0) return;
     const Extra& far = kDistances[distance_symbol];
     const size_t distance = far.base + Bits(far.bits);
-    if (distance > out_->size()) return Fail("the image data refer to what is before them");
+    if (distance > out_->size())
+      return Fail("the image data refer to bytes before their beginning");
     for (uint32_t i = 0; i < n && error_ == nullptr; ++i) Put((*out_)[out_->size() - distance]);
   }
 
@@ -226,7 +227,7 @@ class Inflater {
   const size_t size_;
   std::vector<uint8_t>* const out_;
   size_t at_ = 0;
-  uint32_t hold_ = 0;  // bits that were read but not used
+  uint32_t hold_ = 0;  // bits that were read but are not used yet
   int held_ = 0;
   const char* error_ = nullptr;
 };

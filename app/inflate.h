@@ -9,8 +9,8 @@
 
 namespace app {
 
-// Decompresses a zlib stream that must give exactly `size` bytes. Returns an empty string, or
-// what is wrong with the stream.
+// Decompresses a zlib stream that must contain exactly `size` bytes. Returns the stream's error, or
+// an empty string.
 std::string Inflate(const std::vector<uint8_t>& in, size_t size, std::vector<uint8_t>* out);
 
 }  // namespace app

@@ -6,7 +6,7 @@
 namespace app {
 namespace {
 
-// Both APIs are alike but for their names and options.
+// Both APIs differ only in names and options.
 struct CpuApi {
   using Model = app_model::Model;
   using Context = app_model::Context;
@@ -40,7 +40,7 @@ class Compiled : public Network {
   }
 
  protected:
-  // The status of the model's creation comes out as well.
+  // Also stores the status of the model's creation.
   template <class Status>
   std::string CreateWith(const typename Api::Options& options, Status* status) {
     *status = model_.Create(&options);

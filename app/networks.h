@@ -1,4 +1,4 @@
-// The network as each backend has it.
+// The network on each backend.
 #ifndef RULES_DNN_APP_NETWORKS_H_
 #define RULES_DNN_APP_NETWORKS_H_
 
@@ -10,7 +10,7 @@ namespace app {
 
 std::unique_ptr<Network> OnCpu();
 
-// *without_device becomes true where creation finds no OpenCL library or no device.
+// *without_device becomes true if creation finds no OpenCL library or no device.
 std::unique_ptr<Network> OnOpenCl(bool* without_device);
 
 }  // namespace app

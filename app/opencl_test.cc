@@ -1,6 +1,6 @@
-// The network on OpenCL as an application has it that uses OpenCL itself: its own context, queue,
-// memory and events; threads, several models, and models that come and go. Without an OpenCL device
-// there is nothing to test.
+// Runs the network on OpenCL in an application that uses OpenCL itself: its own context, queue,
+// memory and events; threads, several models, and repeated creation of models. Without an OpenCL
+// device it tests nothing.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -46,7 +46,7 @@ app_model_opencl::Options Options(const char* cache) {
   return o;
 }
 
-// Runs of some images; all numbers.
+// Runs the network on images; returns all logits.
 std::vector<float> RunOn(app_model_opencl::Context* context, const std::vector<float>& x) {
   std::vector<float> y(x.size() / kInput * app::kClasses, NAN);
   const app_model_opencl::Dims dims = {static_cast<int64_t>(x.size() / kInput)};
@@ -56,7 +56,7 @@ std::vector<float> RunOn(app_model_opencl::Context* context, const std::vector<f
   return y;
 }
 
-// Inputs and outputs in the application's memory, before and after its own work.
+// Inputs and outputs in the application's memory, ordered before and after its own commands.
 void TestOwnMemory(const char* cache) {
   cl::Api api;
   const char* error = nullptr;
@@ -80,7 +80,7 @@ void TestOwnMemory(const char* cache) {
   app_model_opencl::Context run;
   CHECK(model.Create(&o) == app_model_opencl_OK && run.Create(model) == app_model_opencl_OK);
 
-  // The input arrives by the application's queue, and its result leaves by it.
+  // The application's queue writes the input and reads the result.
   cl::Event arrived = nullptr;
   CHECK(api.EnqueueWriteBuffer(queue, x, 0, 64, in_bytes, images.data(), 0, nullptr, &arrived) ==
         0);
@@ -98,11 +98,11 @@ void TestOwnMemory(const char* cache) {
   api.ReleaseEvent(ended);
   api.ReleaseEvent(arrived);
 
-  // Several runs on their way, of one context: in order.
+  // Several pending runs of one context execute in order.
   for (int i = 0; i < 3; ++i) CHECK(run.Start(dims, &in, &out) == app_model_opencl_OK);
   CHECK(run.Wait() == app_model_opencl_OK && Near(RunOn(&run, images), want));
 
-  // Too small, and of another context.
+  // Memory that is too small, and memory of another context.
   const app_model_opencl::Buffer beyond = {y, 128, nullptr};
   CHECK(run.Start(dims, &in, &beyond) == app_model_opencl_BUFFER_SIZE);
   const cl::Context other = api.CreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
@@ -115,7 +115,8 @@ void TestOwnMemory(const char* cache) {
   api.ReleaseContext(context);
 }
 
-// One model, a context a thread: the weights and kernels are shared, and each records its launches.
+// One model with a context for each thread: weights and kernels are shared, and each context
+// records its launches.
 void TestThreads(const char* cache) {
   app_model_opencl::Model model;
   app_model_opencl::Options o = Options(cache);
@@ -128,7 +129,7 @@ void TestThreads(const char* cache) {
     want[i] = Expected(images[i]);
     CHECK(contexts[i].Create(model) == app_model_opencl_OK);
   }
-  model = app_model_opencl::Model();  // contexts keep it
+  model = app_model_opencl::Model();  // the contexts keep it alive
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&, i] {
@@ -144,7 +145,7 @@ void TestThreads(const char* cache) {
   for (int i = 0; i < 2; ++i) CHECK(Near(got[i], want[i]));
 }
 
-// Kilobytes of the process in memory.
+// Returns the resident kilobytes of the process.
 int64_t Resident() {
   std::FILE* const f = std::fopen("/proc/self/statm", "r");
   long long size = 0, pages = 0;
@@ -154,8 +155,9 @@ int64_t Resident() {
   return int64_t{pages} * 4;
 }
 
-// Two models in one process, which come and go, with contexts that run: a thousand contexts, a
-// tenth as many models. What the driver keeps of the first ones is no growth.
+// Two models in one process, created and destroyed repeatedly with running contexts: a thousand
+// contexts, and a tenth as many models. Memory that the driver keeps from the first ones does not
+// count as growth.
 void TestComeAndGo(const char* cache) {
   const std::vector<float> images = Images(1, 5), want = Expected(images);
   app_model_opencl::Model kept;
@@ -180,9 +182,9 @@ void TestComeAndGo(const char* cache) {
   CHECK(end - begin < 16 * 1024);
 }
 
-// What the driver records gives the same bytes as launch after launch, for dimensions that change
-// now and then or each time, and costs no memory: neither what is replayed nor what is recorded
-// anew. Where the driver records nothing there is nothing but launches to compare.
+// Recorded launches return the same bytes as separate launches, for dimensions that change
+// sometimes or in each run. Neither replays nor new records leak memory. If the driver does not
+// record, separate launches are compared.
 void TestCommandBuffers(const char* cache) {
   app_model_opencl::Model models[2];
   app_model_opencl::Context contexts[2];
@@ -204,7 +206,7 @@ void TestCommandBuffers(const char* cache) {
     if (i == 400) begin = Resident();
   }
   const int64_t replayed = Resident();
-  // Each context records, and gives back what it recorded.
+  // Each context records launches, and releases its records.
   for (int i = 0; i < 40; ++i) {
     app_model_opencl::Context context;
     CHECK(context.Create(models[1]) == app_model_opencl_OK);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint8_t kSignature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 
-// Larger pictures are refused before memory is taken for them.
+// Larger pictures are rejected before memory is allocated for them.
 constexpr uint32_t kMaxSide = 1 << 15;
 constexpr uint64_t kMaxPixels = 1 << 26;
 
@@ -43,15 +43,16 @@ class Png {
 
  private:
   std::string ReadChunks(const std::vector<uint8_t>& file) {
-    if (file.size() < 8 || std::memcmp(file.data(), kSignature, 8) != 0) return "it is no PNG file";
+    if (file.size() < 8 || std::memcmp(file.data(), kSignature, 8) != 0)
+      return "it is not a PNG file";
     for (size_t at = 8;;) {
-      if (file.size() - at < 12) return "it ends too early";
+      if (file.size() - at < 12) return "it is truncated";
       const uint8_t* const chunk = file.data() + at;
       const uint32_t length = Big32(chunk);
-      if (length > file.size() - at - 12) return "it ends too early";
+      if (length > file.size() - at - 12) return "it is truncated";
       const std::string type(reinterpret_cast<const char*>(chunk) + 4, 4);
       if (Crc(chunk + 4, length + size_t{4}) != Big32(chunk + 8 + length)) {
-        return "the checksum of its chunk " + Printable(type) + " does not fit";
+        return "the checksum of its chunk " + Printable(type) + " is wrong";
       }
       if (type == "IEND") return width_ == 0 ? "it has no header" : "";
       const std::string error = Chunk(type, chunk + 8, length);
@@ -122,7 +123,7 @@ class Png {
     }
   }
 
-  // The neighbour that is nearest to left + above - corner.
+  // Returns the neighbour that is nearest to left + above - corner.
   static int Paeth(int left, int above, int corner) {
     const int to_left = std::abs(above - corner), to_above = std::abs(left - corner);
     const int to_corner = std::abs(left + above - 2 * corner);
@@ -166,7 +167,7 @@ class Png {
     return true;
   }
 
-  // Gray and RGB without alpha may name one color, of 16 bits a channel, that is transparent.
+  // Gray and RGB without alpha may define one transparent color, of 16 bits a channel.
   bool IsTransparent(const uint8_t* p) const {
     const bool may = color_ == 0 || color_ == 2;
     if (!may || transparent_.size() != channels_ * 2) return false;

@@ -6,7 +6,7 @@
 namespace app {
 namespace {
 
-// Source pixels that one result pixel covers along an axis, and how much of each.
+// The source pixels that one result pixel covers along an axis, with their weights.
 struct Span {
   int first = 0;
   std::vector<double> weights;  // sum 1

@@ -49,7 +49,7 @@ std::string ReadLabels(const std::string& path, Sheet* sheet) {
   for (const Json& item : json.items) {
     const bool number = item.kind == Json::Kind::kNumber;
     if (!number || !(item.number >= 0 && item.number < static_cast<double>(kClasses))) {
-      return path + ": a label is no class number from 0 to " + std::to_string(kClasses - 1);
+      return path + ": a label is not a class number from 0 to " + std::to_string(kClasses - 1);
     }
     sheet->labels.push_back(static_cast<size_t>(item.number));
   }
@@ -77,7 +77,7 @@ size_t Right(const Sheet& sheet, const float* logits) {
   return right;
 }
 
-// NaN anywhere is an error without bound.
+// Returns the largest error; infinity if a logit is NaN.
 double LargestError(const Sheet& sheet, const std::vector<float>& logits) {
   double error = 0;
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -91,7 +91,8 @@ double Percent(size_t right, const Sheet& sheet) {
   return 100.0 * static_cast<double>(right) / static_cast<double>(sheet.count);
 }
 
-// Whether as many are right as options want; expected is how many the reference has right.
+// Checks that the number of right answers satisfies the options; expected is the reference's
+// number.
 std::string CheckAccuracy(const Sheet& sheet, size_t right, size_t expected,
                           const SheetOptions& options) {
   const double accuracy = Percent(right, sheet);
@@ -106,10 +107,10 @@ std::string CheckAccuracy(const Sheet& sheet, size_t right, size_t expected,
                         " points below the reference's";
   }
   const bool same = options.accuracy >= 0 || right == expected;
-  return same ? "" : "the accuracy is not the reference's";
+  return same ? "" : "the accuracy differs from the reference's";
 }
 
-// Compares with the reference's logits.
+// Compares the logits with the reference's.
 std::string CheckLogits(const Sheet& sheet, const std::vector<float>& logits, size_t expected,
                         double tolerance) {
   const double error = LargestError(sheet, logits);
@@ -141,7 +142,7 @@ std::string CheckBatch(const Sheet& sheet, size_t batch, const SheetOptions& opt
 }  // namespace
 
 std::string CheckSheet(const SheetOptions& options, bool* without_device) {
-  if (options.loss >= 0 && options.logits.empty()) return "--loss wants --logits to lose against";
+  if (options.loss >= 0 && options.logits.empty()) return "--loss requires --logits";
   Sheet sheet;
   std::string error = ReadImages(options.sheet, &sheet);
   if (error.empty()) error = ReadLabels(options.labels, &sheet);

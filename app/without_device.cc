@@ -1,4 +1,4 @@
-// Checks what a program says on a machine without OpenCL, and that its network runs on the
+// Checks a program's message on a machine without OpenCL, and that its network runs on the
 // processor there.
 #include <cmath>
 #include <cstdio>
@@ -31,7 +31,7 @@ int main() {
   if (error.empty()) error = on_cpu.Run(1, input.data(), logits.data());
   if (!error.empty()) return Fail(error);
   for (const float x : logits) {
-    if (!std::isfinite(x)) return Fail("a logit is no number");
+    if (!std::isfinite(x)) return Fail("a logit is not a number");
   }
   return 0;
 }

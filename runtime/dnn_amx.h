@@ -1,13 +1,13 @@
-// Products of matrices in the tile registers of Intel's AMX (Intel's manual of instructions, and
-// its optimisation manual). DNN_AMX_PORTABLE, of tests, gives functions of the same effect that any
-// processor runs, and that stop where the instructions would fault.
+// Matrix products in the tile registers of Intel's AMX (Intel's instruction set reference and
+// optimisation manual). Tests define DNN_AMX_PORTABLE: it replaces the instructions by functions of
+// equal effect that run on any processor, and that trap where the instructions would fault.
 #ifndef RULES_DNN_RUNTIME_DNN_AMX_H_
 #define RULES_DNN_RUNTIME_DNN_AMX_H_
 
 #include <stdint.h>
 
-// What the registers hold: bytes of a row, and rows; of a palette that has eight registers of 16
-// rows of 64 bytes.
+// The operand of ldtilecfg: bytes per row and number of rows for each tile register. Palette 1 has
+// eight registers of 16 rows of 64 bytes.
 struct alignas(64) dnn_amx_shape {
   uint8_t palette, first_row;
   uint8_t reserved[14];
@@ -19,7 +19,7 @@ struct alignas(64) dnn_amx_shape {
 
 namespace {  // each library has its own
 
-// A thread's tile registers.
+// The state of a thread's tile registers.
 struct dnn_amx {
   static constexpr int kRegisters = 8, kRows = 16, kBytes = 64;
 
@@ -36,12 +36,12 @@ struct dnn_amx {
     __builtin_memset(tile, 0, sizeof(tile));
   }
 
-  // A register must have a shape before it is named.
+  // A register must be configured before it is used.
   void need(int t) const {
     if (shape == nullptr || shape->rows[t] == 0) __builtin_trap();
   }
 
-  // A load and a tilezero leave zeros beyond the shape.
+  // A load and a tilezero set everything beyond the shape to zero.
   void load(int t, const void* p, int64_t stride) {
     need(t);
     __builtin_memset(tile[t], 0, sizeof(tile[t]));
@@ -57,7 +57,7 @@ struct dnn_amx {
     }
   }
 
-  // An instruction's registers are three, whose shapes fit.
+  // The three registers of an instruction must be different and have matching shapes.
   void check(int acc, int x, int w) const {
     need(acc), need(x), need(w);
     const dnn_amx_shape& s = *shape;
@@ -67,8 +67,8 @@ struct dnn_amx {
     }
   }
 
-  // Adds to 32-bit sums of each row of x and lane of w the products of four neighbours, of each
-  // row of w.
+  // For each row of x and each lane of w, adds the products of four neighbouring bytes from each
+  // row of w to a 32-bit sum.
   template <typename X, typename W>
   void multiply(int acc, int x, int w) {
     check(acc, x, w);
@@ -88,7 +88,7 @@ struct dnn_amx {
     }
   }
 
-  // A bf16 as f32, and a f32: denormal numbers are zeros.
+  // Converts a bf16 to f32; denormal numbers become zeros.
   static float wide(const uint8_t* p) {
     uint16_t half;
     __builtin_memcpy(&half, p, 2);
@@ -102,9 +102,9 @@ struct dnn_amx {
     return __builtin_fabsf(x) < __FLT_MIN__ ? __builtin_copysignf(0, x) : x;
   }
 
-  // The f32 nearest to a sum of two numbers of up to 24 digits, a denormal number being a zero:
-  // where double does not have all digits of the sum, it is near no tie. Tiny numbers are rounded
-  // as others are before they are found to be denormal.
+  // Adds two numbers of up to 24 significant bits and rounds to f32; a denormal result becomes
+  // zero. The sum in double may be inexact, but then it is not near a tie of f32. The hardware
+  // rounds tiny results before it checks whether they are denormal.
   static float sum(double x, double y) {
     const double s = x + y;
     if (__builtin_fabs(s) < __FLT_MIN__ &&
@@ -114,8 +114,9 @@ struct dnn_amx {
     return static_cast<float>(s);
   }
 
-  // Adds to sums of f32 of each row of x and lane of w the products of pairs of bf16, of each row
-  // of w: those with the first of each pair and those with the second by themselves, and then both.
+  // For each row of x and each lane of w, adds the products of bf16 pairs from each row of w to an
+  // f32 sum. The first products of all pairs are summed separately from the second ones; then both
+  // sums are added.
   void multiply_pairs(int acc, int x, int w) {
     check(acc, x, w);
     const dnn_amx_shape& s = *shape;
@@ -168,9 +169,9 @@ static inline void dnn_amx_store(dnn_amx* t, void* p, int64_t stride) {
 
 namespace {  // each library has its own
 
-// Which shapes a thread's tile registers have. It loads them where a micro-kernel has others than
-// the one before, and gives the registers back where it ends: an application's code finds none in
-// use.
+// Tracks the shapes of a thread's tile registers. It loads them when a micro-kernel uses other
+// shapes than the previous one. Its destructor releases the registers, so that the application's
+// code finds them unused.
 struct dnn_amx {
   dnn_amx() = default;
   dnn_amx(const dnn_amx&) = delete;
@@ -190,8 +191,8 @@ struct dnn_amx {
 
 }  // namespace
 
-// Compilers use no tile registers by themselves. All of these are volatile, so that they stay in
-// their order.
+// Compilers do not use tile registers themselves. All of these statements are volatile, so that
+// they keep their order.
 template <int kTile>
 static inline void dnn_amx_zero(dnn_amx*) {
   __asm__ __volatile__("tilezero %%tmm%c0" : : "i"(kTile));
@@ -229,7 +230,7 @@ DNN_AMX_PRODUCT(tdpbuud, multiply<uint8_t, uint8_t>)
 DNN_AMX_PRODUCT(tdpbf16ps, multiply_pairs)
 #undef DNN_AMX_PRODUCT
 
-// Loads fewer rows, or fewer bytes of each, than the register has, and zeros for the others.
+// Loads fewer rows than the register has, or fewer bytes of each row, and sets the others to zero.
 template <int kTile, int kRows, int kBytes>
 static inline void dnn_amx_load_part(dnn_amx* t, const void* p, int64_t stride) {
   alignas(64) char part[16 * 64] = {};

@@ -1,4 +1,4 @@
-// Whether the buffers of a run are such as its tensors need.
+// Checks of a run's buffers: null, size, alignment and overlap.
 #include "runtime/dnn_context.h"
 
 namespace rules_dnn {
@@ -37,7 +37,7 @@ Status Blame(Context* c, int32_t buffer, Status status) {
   return status;
 }
 
-// Outputs may overlap nothing; inputs may overlap each other.
+// An output must not overlap another buffer; inputs may overlap each other.
 Status CheckBuffers(Context* c) {
   const Description* const d = c->model->description;
   const int64_t* const bytes = c->buffer_bytes;

@@ -25,7 +25,7 @@ void ReleaseMemory(Context* c) {
   c->memory_bytes = 0;
 }
 
-// Arena and scratch for the symbols, in one allocation that only grows.
+// Allocates arena and scratch for the symbols in one allocation, which only grows.
 Status TakeMemory(Context* c, const Description* d, const int64_t* sym) {
   int64_t arena = 0, scratch = 0, total = 0;
   Status status = EvalArena(d, sym, &arena);
@@ -49,7 +49,7 @@ Status TakeMemory(Context* c, const Description* d, const int64_t* sym) {
   return Status::kOk;
 }
 
-// Notes the caller's buffers, and checks them.
+// Stores the caller's buffers and checks them.
 Status TakePointers(Context* c, const void* const* in, void* const* out) {
   const Description* const d = c->model->description;
   if (in == nullptr && d->input_count > 0) return Status::kNullArgument;
@@ -94,7 +94,7 @@ Status Prepare(Context* c, const int64_t* sym) {
   for (int32_t i = 0; i < d->output_count && status == Status::kOk; ++i) {
     status = EvalBytes(d, d->outputs[i], all.value, &c->buffer_bytes[d->input_count + i]);
   }
-  // What runs elsewhere has its memory there.
+  // A remote model's memory is on the other side.
   if (status == Status::kOk && c->remote == nullptr) status = TakeMemory(c, d, all.value);
   if (status == Status::kOk && d->device != nullptr) {
     status = d->device->backend->prepare(c->ctx.device, d, all.value);
@@ -237,7 +237,7 @@ struct Job {
   int32_t parts;
 };
 
-// Part i of the tasks; the first tasks % parts parts have one more than the others.
+// Runs part i of the tasks; the first tasks % parts parts have one task more than the others.
 void RunPart(void* arg, int32_t i) {
   const Job* const job = static_cast<const Job*>(arg);
   const int64_t each = job->tasks / job->parts, rest = job->tasks % job->parts;
@@ -271,7 +271,7 @@ void Observe(Context* context, Observer observer, void* user) {
 
 Status ObserveLaunches(Context* c, const LaunchObserver* observer) {
   if (c == nullptr) return Status::kNullArgument;
-  if (c->ctx.device == nullptr) return Status::kOk;  // nothing is launched
+  if (c->ctx.device == nullptr) return Status::kOk;  // no kernel was launched
   return c->ctx.device->backend->observe(c->ctx.device, observer);
 }
 

@@ -15,10 +15,10 @@ struct Model {
   const Description* description;
   Options options;  // with all defaults filled in
   const uint8_t* weights;
-  int32_t references;   // the caller's and one a context
-  int32_t variant;      // of the description's; 0 where it has none
-  DeviceModel* device;  // null where the description has none
-  RemoteModel* remote;  // null where the model runs here
+  int32_t references;   // one for the caller, and one for each context
+  int32_t variant;      // index in the description's variants; 0 if it has none
+  DeviceModel* device;  // null if the description has no device
+  RemoteModel* remote;  // null if the model runs in this process
 };
 
 void ModelRetain(Model* model);
@@ -32,40 +32,41 @@ struct alignas(kAlignment) Piece {
 struct Runtime {
   Pool pool;
   const Options* options;
-  Observer observer;  // null: nobody looks
+  Observer observer;  // null: no observer
   void* observer_user;
-  ValueObserver value_observer;  // of what blocks compute
-  Piece* pieces;                 // of the run in progress
+  ValueObserver value_observer;  // observer of the values that blocks compute
+  Piece* pieces;                 // allocations of the run in progress
 };
 
 struct Context {
   Runtime runtime;
   Ctx ctx;
   Model* model;
-  size_t bytes;           // of the context itself
-  int32_t bad_index;      // of the run in progress
+  size_t bytes;           // size of the context itself
+  int32_t bad_index;      // set by the run in progress
   Status status;          // of the last run or reservation
   const char* role;       // "input " or "output " before the name in refused, or nothing
-  const char* refused;    // the node or buffer that status is about; null: none
-  int64_t* sym;           // values of the last run; computed ones once it has succeeded
+  const char* refused;    // the node or buffer that status is about; null: not known
+  int64_t* sym;           // values of the last run; computed ones are valid if it succeeded
   int64_t* buffer_bytes;  // inputs, then outputs, for these symbols
   Buffer* buffers;        // of the run in progress: inputs, then outputs
-  void** pointers;        // what of them lies in the processor's memory, of runs that are started
-  void* staged;           // copies there of what lies in the device's
+  void** pointers;        // host pointers of the buffers, for runs that Start begins
+  void* staged;           // host copies of buffers that are in the device's memory
   size_t staged_bytes;
-  size_t memory_bytes;    // of arena and scratch together
-  bool ready;             // the symbols are checked and memory is there
+  size_t memory_bytes;    // arena and scratch together
+  bool ready;             // the symbols are checked and the memory is allocated
   bool ran;               // the last run succeeded: computed symbols have values
-  RemoteContext* remote;  // null where the model runs here
+  RemoteContext* remote;  // null if the model runs in this process
 };
 
-// Checks the symbols and readies memory, unless the last run had the same ones.
+// Checks the symbols and allocates memory, unless the last run had the same symbols.
 Status Prepare(Context* c, const int64_t* sym);
 
-// Gives back what a run allocated.
+// Frees the memory that a run allocated.
 void ReleasePieces(Runtime* rt);
 
-// Checks the buffers of the run in progress; notes which one a status is about.
+// CheckBuffers checks the buffers of the run in progress. Blame records the buffer that a status is
+// about, and returns the status.
 Status CheckBuffers(Context* c);
 Status Blame(Context* c, int32_t buffer, Status status);
 

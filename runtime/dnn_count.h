@@ -9,7 +9,7 @@
 
 namespace dnn_opaque {
 
-// The indices of the elements that are not 0, a row for each of `rank` axes.
+// Writes the indices of the nonzero elements, a row for each of `rank` axes.
 template <class E>
 static void NonZero(const typename E::Stored* x, int64_t* y, const int64_t* dims, int64_t rank,
                     int64_t* count, int* bad) {
@@ -28,8 +28,8 @@ static void NonZero(const typename E::Stored* x, int64_t* y, const int64_t* dims
   }
 }
 
-// The slices of [outer][n][inner] along the middle axis whose condition holds; conditions beyond
-// them mean nothing.
+// Copies the slices of [outer][n][inner] along the middle axis whose condition is true; ignores
+// conditions beyond n.
 template <class E>
 static void Compress(const typename E::Stored* x, const bool* condition, typename E::Stored* y,
                      int64_t outer, int64_t n, int64_t inner, int64_t conditions, int64_t* count,
@@ -46,8 +46,8 @@ static void Compress(const typename E::Stored* x, const bool* condition, typenam
   }
 }
 
-// How many starts and distances there are at which a row of n numbers has a gram of `size`.
-// Single numbers have no distance.
+// Returns the number of pairs of start and distance at which a row of n numbers contains a gram of
+// `size` numbers. A gram of one number has only one distance.
 template <class E>
 static int64_t Occurrences(const typename E::Stored* row, const int64_t* gram, int64_t n,
                            int64_t size, int64_t skips) {
@@ -63,8 +63,9 @@ static int64_t Occurrences(const typename E::Stored* row, const int64_t* gram, i
   return found;
 }
 
-// Counts the grams of the pool in each row. The grams of `size` numbers are
-// pool[starts[size-1]:starts[size]], for sizes up to `sizes`; those of least to most numbers count.
+// Counts the pool's grams in each row. The grams of `size` numbers are
+// pool[starts[size-1]:starts[size]], for sizes up to `sizes`. Only grams of `least` to `most`
+// numbers count.
 template <class E>
 static void TfIdf(const typename E::Stored* x, const int64_t* pool, const int64_t* starts,
                   const int64_t* columns, const float* weights, float* y, int64_t* counts,
@@ -86,9 +87,9 @@ static void TfIdf(const typename E::Stored* x, const int64_t* pool, const int64_
   }
 }
 
-// Makes numbers of `count` of n integers, those at `elements`: each must be from its number among
-// lows to what it is before, or becomes the nearest bound. y, where it is not null, is the same n
-// integers.
+// Binds computed symbols to `count` of n integers, those at `elements`. Each must be at least its
+// value in `lows` and at most the symbol's previous value; otherwise it is clamped and *bad is set.
+// If y is not null, it receives a copy of all n integers.
 template <class E>
 static void Bind(const typename E::Stored* x, typename E::Stored* y, int64_t* const* computed,
                  const int64_t* elements, const int64_t* lows, int64_t count, int64_t n, int* bad) {
@@ -99,10 +100,10 @@ static void Bind(const typename E::Stored* x, typename E::Stored* y, int64_t* co
   for (int64_t i = 0; y != nullptr && i < n; ++i) y[i] = x[i];
 }
 
-// How many numbers there are from start on, delta apart, before limit, of floats.
+// Counts the floats start, start + delta, ... before limit.
 DNN_OPAQUE_FN bool CountSteps(double start, double limit, double delta, int64_t most, int64_t* y) {
   double room = limit - start, step = delta;
-  // Finite ends may lie further apart than the greatest number; their halves do not.
+  // The difference of finite ends may overflow; the difference of their halves does not.
   if (room - room != 0 && start - start == 0 && limit - limit == 0) {
     room = limit / 2 - start / 2, step = delta / 2;
   }
@@ -113,7 +114,7 @@ DNN_OPAQUE_FN bool CountSteps(double start, double limit, double delta, int64_t 
   return true;
 }
 
-// The same of integers, whose differences need 64 bits without a sign.
+// The same for integers, whose differences need 64 unsigned bits.
 DNN_OPAQUE_FN bool CountSteps(int64_t start, int64_t limit, int64_t delta, int64_t most,
                               int64_t* y) {
   if (delta == 0) return false;
@@ -128,7 +129,7 @@ DNN_OPAQUE_FN bool CountSteps(int64_t start, int64_t limit, int64_t delta, int64
   return true;
 }
 
-// How many numbers a Range has, at most `most`; y, where it is not null, becomes that.
+// Computes the length of a Range, at most `most`, and stores it to y unless y is null.
 template <class E>
 static void Steps(const typename E::Stored* start, const typename E::Stored* limit,
                   const typename E::Stored* delta, int64_t* y, int64_t most, int* bad) {
@@ -141,9 +142,9 @@ static void Steps(const typename E::Stored* start, const typename E::Stored* lim
   if (y != nullptr) *y = n;
 }
 
-// The simplest fraction strictly between low/of and high/of.
+// Finds the simplest fraction strictly between low/of and high/of.
 DNN_OPAQUE_FN void Simplest(int64_t low, int64_t high, int64_t of, int64_t* num, int64_t* den) {
-  int64_t parts[64];  // of a continued fraction of numbers of 50 bits
+  int64_t parts[64];  // of the continued fraction of a number of 50 bits
   int n = 0;
   int64_t a = low, b = of, c = high, d = of;
   for (;;) {
@@ -168,16 +169,17 @@ DNN_OPAQUE_FN void Simplest(int64_t low, int64_t high, int64_t of, int64_t* num,
   }
 }
 
-// The numerators of n scales, the simplest fractions that round to them, then the denominators.
+// Writes, for n scales, the simplest fractions that round to them: first all numerators, then all
+// denominators.
 DNN_OPAQUE_FN void Fractions(const float* scales, int64_t* y, int64_t n, int* bad) {
-  const double one = 137438953472.0;  // of it a number half-way between two scales is a multiple
+  const double one = 137438953472.0;  // midpoints of adjacent scales are multiples of 1 / one
   for (int64_t i = 0; i < n; ++i) {
     float scale = scales[i];
     if (!(scale >= 1.0f / 4096 && scale <= 4096.0f)) {
       *bad = 1;
       scale = 1;
     }
-    // The bits of floats above 0 follow each other as they do.
+    // The bit patterns of positive floats are ordered like the floats.
     uint32_t bits;
     __builtin_memcpy(&bits, &scale, sizeof bits);
     const uint32_t below = bits - 1, above = bits + 1;

@@ -19,19 +19,19 @@ inline namespace v1 {
 
 namespace {
 
-// AVX-VNNI and AVX512-BF16 are bits of leaf 7's first sub-leaf, which compilers' own functions do
-// not all know. The system saves their registers where it saves AVX2's and AVX-512's.
+// AVX-VNNI and AVX512-BF16 are bits of leaf 7, sub-leaf 1, which __builtin_cpu_supports does not
+// know in all compilers. The system saves their registers if it saves those of AVX2 and AVX-512.
 bool HasMore(int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a >> bit & 1) != 0;
 }
 
 #if defined(DNN_AMX_PORTABLE)
-bool HasAmx(int) { return true; }  // runtime/dnn_amx.h computes what the instructions do
+bool HasAmx(int) { return true; }  // runtime/dnn_amx.h emulates the instructions
 #elif defined(__x86_64__) && defined(__linux__)
-// AMX is a feature that the system lets a process use which asks for it (Linux, Documentation/arch/
-// x86/xstate.rst): threads that have not used it need no memory for 8 KiB of registers. What one
-// thread asks for holds for all of the process.
+// A process must request permission to use AMX (Linux, Documentation/arch/x86/xstate.rst), so that
+// threads that do not use it need no memory for 8 KiB of registers. A request by one thread holds
+// for the whole process.
 bool HasAmx(int bit) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c >> 27 & 1) == 0) return false;  // xgetbv
@@ -40,7 +40,7 @@ bool HasAmx(int bit) {
   }
   unsigned low, high;
   __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  constexpr unsigned kTiles = 3 << 17;  // their shapes, and what is in them
+  constexpr unsigned kTiles = 3 << 17;  // the tile configuration and the tile data
   if ((low & kTiles) != kTiles) return false;
   constexpr int64_t kArchPrctl = 158, kRequestPermission = 0x1023, kTileData = 18;
   int64_t result;
@@ -51,7 +51,7 @@ bool HasAmx(int bit) {
   return result == 0;
 }
 #else
-bool HasAmx(int) { return false; }  // how other systems give permission is not known here
+bool HasAmx(int) { return false; }  // no known way to request permission on other systems
 #endif
 
 }  // namespace
@@ -73,8 +73,7 @@ bool CpuHas(const char* feature) {
   RULES_DNN_FEATURE("avx512vl");
   RULES_DNN_FEATURE("avx512vnni");
 #undef RULES_DNN_FEATURE
-  if (strcmp(feature, "f16c") ==
-      0) {  // whose name not all compilers know; with AVX the system keeps its registers
+  if (strcmp(feature, "f16c") == 0) {  // not all compilers know the name; AVX implies its registers
     unsigned a, b, c, d;
     return __builtin_cpu_supports("avx") && __get_cpuid(1, &a, &b, &c, &d) && (c >> 29 & 1);
   }
@@ -90,7 +89,7 @@ bool CpuHas(const char* feature) {
 
 namespace {
 
-// Bits of the kernel's hwcap words; they are part of its ABI.
+// Bits of Linux's hwcap words, which are part of the kernel's ABI.
 struct Feature {
   const char* name;
   unsigned long word;
@@ -116,7 +115,7 @@ bool CpuHas(const char* feature) {
 
 namespace {
 
-// Arm's names of what Linux lists by its own. A system that does not know one says nothing of it.
+// Maps Linux's names to Arm's. On a system that does not know a key, sysctlbyname fails.
 struct Feature {
   const char* name;
   const char* key;

@@ -1,4 +1,4 @@
-// What the processor offers beyond its architecture's baseline.
+// Detects processor features beyond the architecture's baseline.
 #ifndef RULES_DNN_RUNTIME_DNN_CPU_H_
 #define RULES_DNN_RUNTIME_DNN_CPU_H_
 
@@ -7,9 +7,9 @@
 namespace rules_dnn {
 inline namespace v1 {
 
-// Whether the processor has a feature, by its name in the Linux kernel's list or the
-// compiler's: avx2 fma avx512f ... on x86, asimddp i8mm ... on arm64. A name that is
-// not known is a feature that is lacking.
+// Reports whether the processor has a feature. It accepts the names of the Linux kernel and of the
+// compiler: avx2 fma avx512f ... on x86, asimddp i8mm ... on arm64. For an unknown name it returns
+// false.
 bool CpuHas(const char* feature);
 
 inline bool CpuHasAll(const char* const* features, int32_t count) {
@@ -19,9 +19,9 @@ inline bool CpuHasAll(const char* const* features, int32_t count) {
   return true;
 }
 
-// While it lives, and if told so, the thread's floating-point arithmetic takes denormal numbers for
-// zeros, as operands and as results: on many processors they cost a hundred cycles each. f16
-// numbers that are denormal keep their values, since those are normal as float.
+// While an object exists with wanted == true, the thread's floating-point arithmetic treats
+// denormal operands and results as zeros: on many processors they cost a hundred cycles each.
+// Denormal f16 numbers keep their values, since they are normal as float.
 class DenormalsAsZero {
  public:
   explicit DenormalsAsZero(bool wanted) : before_(Read()) {

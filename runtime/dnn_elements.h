@@ -1,4 +1,4 @@
-// Element types of the opaque operators: how elements lie in memory, and the numbers that they are.
+// Element types of the opaque operators: their representation in memory and their numbers.
 #ifndef RULES_DNN_RUNTIME_DNN_ELEMENTS_H_
 #define RULES_DNN_RUNTIME_DNN_ELEMENTS_H_
 
@@ -45,7 +45,8 @@ typedef plain<uint64_t> u64;
 typedef plain<float> f32;
 typedef plain<double> f64;
 
-// The type that holds the numbers of a type: int64_t those of integers, double those of floats.
+// The type in which computations with a number type are exact: int64_t for integers, double for
+// floats.
 template <class T>
 struct wide {
   typedef int64_t Type;
@@ -68,8 +69,8 @@ static bool is_nan(T) {
   return false;
 }
 
-// -1, 0 or 1 where a comes before b, equals it, or comes after it. A NaN comes after every
-// number and equals a NaN.
+// Returns -1, 0 or 1 if a is before, equal to or after b. A NaN is after every number and equals
+// any NaN.
 template <class T>
 static int compare(T a, T b) {
   if (a < b) return -1;
@@ -78,8 +79,8 @@ static int compare(T a, T b) {
   return static_cast<int>(is_nan(a)) - static_cast<int>(is_nan(b));
 }
 
-// Stores how many results there are where the caller has said for how many it has room. More set
-// *bad to 1.
+// Stores the number of results. *count is the capacity on entry; if it is too small, sets *bad to 1
+// and returns false.
 DNN_OPAQUE_FN bool Fits(int64_t found, int64_t* count, int* bad) {
   if (found > *count) {
     *bad = 1;
@@ -89,7 +90,7 @@ DNN_OPAQUE_FN bool Fits(int64_t found, int64_t* count, int* bad) {
   return true;
 }
 
-// Sorts numbers by a strict order, in place (heapsort). `before` reports whether its first argument
+// Heapsort of numbers, in place. `before` is a strict order: it reports whether its first argument
 // comes first.
 template <class Before>
 static void sift(int64_t* heap, int64_t at, int64_t n, const Before& before) {
@@ -103,7 +104,7 @@ static void sift(int64_t* heap, int64_t at, int64_t n, const Before& before) {
   heap[at] = x;
 }
 
-// Makes the last of n numbers the first of a heap.
+// Turns n numbers into a heap whose root is the last number in the order.
 template <class Before>
 static void heapify(int64_t* x, int64_t n, const Before& before) {
   for (int64_t i = n / 2; i-- > 0;) sift(x, i, n, before);

@@ -1,4 +1,4 @@
-// What is wrong with the dims of a run, or with the run, in words.
+// Sentences about dimensions that a model rejects, and about runs that failed.
 #include "runtime/dnn_context.h"
 #include "runtime/dnn_sizes.h"
 
@@ -6,7 +6,7 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace {
 
-// Text of which as much is kept as fits.
+// Collects text; drops what exceeds the capacity, but counts its length.
 class Writer {
  public:
   Writer(char* text, size_t capacity) : text_(text), capacity_(text == nullptr ? 0 : capacity) {
@@ -36,7 +36,7 @@ class Writer {
     Add(at);
   }
 
-  // A value, and the expression that it is of where that says more.
+  // Adds a value, preceded by its expression if it has one.
   void AddDim(const Dim& dim, int64_t value) {
     if (dim.size.symbol >= 0 || dim.size.expr >= 0) {
       Add(dim.text);
@@ -53,7 +53,7 @@ class Writer {
   size_t length_ = 0;
 };
 
-// The first symbol out of its bounds.
+// Explains the first symbol that is out of its bounds.
 bool ExplainSymbols(const Description* d, const int64_t* sym, Writer* w) {
   for (int32_t i = 0; i < d->given_count; ++i) {
     const SymbolInfo& s = d->symbols[i];
@@ -71,7 +71,7 @@ bool ExplainSymbols(const Description* d, const int64_t* sym, Writer* w) {
   return false;
 }
 
-// The first check that fails; the symbols are within their bounds.
+// Explains the first check that fails; the symbols are within their bounds.
 bool ExplainChecks(const Description* d, const int64_t* sym, Writer* w) {
   for (int32_t i = 0; i < d->check_count; ++i) {
     const CheckInfo& check = d->checks[i];

@@ -1,4 +1,4 @@
-// What scalar functions need that C on Hexagon does not have.
+// Scalar helpers that C on Hexagon lacks.
 #ifndef RULES_DNN_RUNTIME_DNN_HVX_SCALAR_H_
 #define RULES_DNN_RUNTIME_DNN_HVX_SCALAR_H_
 
@@ -9,7 +9,7 @@
 
 #include "runtime/dsp/dnn_f64.h"
 
-// The bits of x as another type of its size.
+// Reinterprets the bits of x as another type of the same size.
 #define dnn_as(T, x)                                                                      \
   ({                                                                                      \
     const __typeof__(x) dnn_as_from = (x);                                                \
@@ -19,21 +19,21 @@
     dnn_as_to;                                                                            \
   })
 
-// Hides what a condition is: clang would make an instruction of "x > y ? x : y" that gives y where
-// x is NaN.
+// Hides a condition from the compiler: clang would compile "x > y ? x : y" to an instruction that
+// returns y if x is NaN.
 static inline bool dnn_hvx_hidden(bool c) {
   int32_t hidden = c;
   __asm__("" : "+r"(hidden));
   return hidden != 0;
 }
 
-// x where a comparison of floats says so, or y: instructions that compilers do not see through, and
-// need not hide.
+// Returns x if a comparison of floats holds, else y. Compilers do not optimize these intrinsics, so
+// that the condition need not be hidden.
 static inline float dnn_hvx_either(int32_t condition, float x, float y) {
   return dnn_as(float, Q6_R_mux_pRR(condition, dnn_as(int32_t, x), dnn_as(int32_t, y)));
 }
 
-// min and max give NaN when either operand is; of equal numbers they give y.
+// min and max return NaN if either operand is NaN, and y if the operands are equal.
 static inline float dnn_max_float(float x, float y) {
   return dnn_hvx_either(Q6_p_or_pp(Q6_p_sfcmp_gt_RR(x, y), Q6_p_sfcmp_uo_RR(x, x)), x, y);
 }
@@ -55,7 +55,7 @@ static inline float dnn_clamp_float(float x, float lo, float hi) {
   return dnn_hvx_either(Q6_p_sfcmp_gt_RR(lo, x), lo, x);
 }
 
-// Products, rounded: what hides them keeps compilers from adding them unrounded to anything.
+// Rounded products: the assembly keeps compilers from fusing the product with an addition.
 static inline float dnn_product_float(float x, float y) {
   float z = x * y;
   __asm__("" : "+r"(z));
@@ -72,21 +72,21 @@ static inline double dnn_product_double(double x, double y) {
 
 #define dnn_c_clz(x) (sizeof(x) == 4 ? __builtin_clz((uint32_t)(x)) : __builtin_clzll(x))
 
-// The upper half of a product.
+// Returns the upper half of a product.
 static inline uint64_t dnn_c_mul_hi(uint64_t a, uint64_t b) {
   const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
   const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
   return a1 * b1 + (middle >> 32) + (other >> 32);
 }
 
-// x * 2^e for exponents of normal numbers, and some below them.
+// Returns x * 2^e, for exponents of normal numbers and some below them.
 static inline float dnn_c_ldexp(float x, int32_t e) {
   const float half = dnn_as(float, (uint32_t)(e / 2 + 127) << 23);
   const float rest = dnn_as(float, (uint32_t)(e - e / 2 + 127) << 23);
   return x * half * rest;
 }
 
-// An integer as a float, rounded towards zero.
+// Converts an integer to float, rounded towards zero.
 static inline float dnn_hvx_rtz(uint64_t magnitude, bool negative) {
   if (magnitude >> 24) magnitude &= ~0ULL << (40 - __builtin_clzll(magnitude));
   return negative ? -(float)magnitude : (float)magnitude;

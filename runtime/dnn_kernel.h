@@ -1,5 +1,5 @@
-// What the generated kernels include: fixed-width integers, vectors, half types.
-// Free of the C++ library, so that kernels for several instruction sets link into one program.
+// Includes everything that generated kernels need: fixed-width integers, vectors and half types. It
+// uses no C++ library, so that kernels for several instruction sets link into one program.
 #ifndef RULES_DNN_RUNTIME_DNN_KERNEL_H_
 #define RULES_DNN_RUNTIME_DNN_KERNEL_H_
 
@@ -14,7 +14,7 @@
 #include "runtime/dnn_lanes.h"
 #include "runtime/dnn_math.h"
 
-// Vectors in registers, and loads and stores of them at any alignment of float.
+// Vector types in registers; loads and stores have any alignment of float.
 typedef float dnn_f32x4 __attribute__((vector_size(16)));
 typedef float dnn_f32x8 __attribute__((vector_size(32)));
 typedef float dnn_f32x16 __attribute__((vector_size(64)));
@@ -22,27 +22,27 @@ typedef int32_t dnn_i32x4 __attribute__((vector_size(16)));
 typedef int32_t dnn_i32x8 __attribute__((vector_size(32)));
 typedef int32_t dnn_i32x16 __attribute__((vector_size(64)));
 
-// A micro-kernel: a leaf of its own, so that all registers are its own.
+// A micro-kernel is a leaf function, so that it can use all registers.
 #define DNN_LEAF __attribute__((noinline, unused)) static
 
-// A micro-kernel that is part of the kernel that calls it, which finds its sums in registers; who
-// looks at its instructions makes it a leaf.
+// A micro-kernel that is inlined into its caller, which finds the sums in registers. Tools that
+// analyze its instructions define DNN_JOINED as DNN_LEAF.
 #ifndef DNN_JOINED
 #define DNN_JOINED __attribute__((always_inline, unused)) static inline
 #endif
 
-// Before a loop whose body is written out as far as is good.
+// Disables unrolling of a loop whose body is already unrolled in the source.
 #if defined(__clang__)
 #define DNN_ROLLED _Pragma("clang loop unroll(disable)")
 #else
 #define DNN_ROLLED _Pragma("GCC unroll 1")
 #endif
 
-// Hides what a pointer is, so that loads before and after are not merged into registers that are
-// needed for accumulators.
+// Hides the origin of a pointer, so that the compiler does not merge loads before and after it into
+// registers that accumulators need.
 #define DNN_OPAQUE(p) __asm__("" : "+r"(p))
 
-// Where vectors lie, and how many bytes of one a register holds.
+// The assembly constraint of vectors, and the number of bytes in a vector register.
 #if defined(__AVX512F__)
 #define DNN_VECTOR "+v"
 #define DNN_VECTOR_BYTES 64
@@ -57,9 +57,8 @@ typedef int32_t dnn_i32x16 __attribute__((vector_size(64)));
 #define DNN_VECTOR_BYTES 16
 #endif
 
-// Hides what a pointer is until a register has its value: what is read from the pointer after this
-// is read after the value is computed. Elsewhere compilers would put off what uses a load, and run
-// out of registers.
+// Makes p depend on v, so that loads through p come after the computation of v. On other
+// architectures compilers would delay the uses of loads until registers run out.
 template <typename T, typename V>
 static inline __attribute__((always_inline)) void dnn_opaque_after(T*& p, V& v) {
 #if defined(DNN_VECTOR)
@@ -72,7 +71,7 @@ static inline __attribute__((always_inline)) void dnn_opaque_after(T*& p, V& v) 
   DNN_OPAQUE(p);
 }
 
-// How the name of a label in assembly begins that is no symbol.
+// The prefix of a local label in assembly, which creates no symbol.
 #if defined(__APPLE__)
 #define DNN_LOCAL "L"
 #else
@@ -86,13 +85,13 @@ static inline V dnn_load(const T* p) {
   return v;
 }
 
-// V may be too wide for a register, and GCC has notes on passing such ones.
+// V may be wider than a register, and GCC warns if such a vector is passed by value.
 template <typename V, typename T>
 static inline void dnn_store(T* p, const V& v) {
   __builtin_memcpy(p, &v, sizeof(V));
 }
 
-// Halves in memory, which are floats in registers.
+// f16 in memory, float in registers.
 template <typename V>
 static inline V dnn_load_f16(const uint16_t* p) {
   dnn_math::halves_of<V> h;
@@ -118,21 +117,21 @@ static inline void dnn_store_bf16(uint16_t* p, V v) {
   const dnn_math::halves_of<V> h = dnn_math::f32_to_bf16<V>(v);
   __builtin_memcpy(p, &h, sizeof h);
 }
-// Of floats that are bf16.
+// Stores floats that bf16 represents exactly.
 template <typename V>
 static inline void dnn_store_exact_bf16(uint16_t* p, V v) {
   const dnn_math::halves_of<V> h = dnn_math::exact_bf16<V>(v);
   __builtin_memcpy(p, &h, sizeof h);
 }
 
-// Of each lane of both, beside each other.
+// Stores each lane of both vectors as a pair of neighbours.
 template <typename V>
 static inline void dnn_store_pairs_bf16(uint16_t* p, V first, V second) {
   const auto pairs = dnn_math::to_bits(first) >> 16 | (dnn_math::to_bits(second) & 0xffff0000u);
   __builtin_memcpy(p, &pairs, sizeof pairs);
 }
 
-// A group of neighbours, 32 bits of them, in each lane.
+// Broadcasts a group of neighbouring elements, 32 bits in all, to each lane.
 template <typename V, typename T>
 static inline V dnn_group(const T* p) {
   int32_t g;
@@ -140,13 +139,13 @@ static inline V dnn_group(const T* p) {
   return g - V{};
 }
 
-// Tables of 256 bytes, read at the bytes of a vector, by instructions that choose bytes of
+// Lookups in tables of 256 bytes for each byte of a vector, by instructions that select bytes of
 // registers.
 #if defined(__AVX512BW__)
 typedef uint8_t dnn_table_bytes __attribute__((vector_size(64)));
 typedef uint16_t dnn_table_words __attribute__((vector_size(64)));
 
-// The words of the table at words from 0 to 127: two registers have 64 of them each.
+// Looks up words 0 to 127 of the table; two registers hold 64 of them.
 static inline dnn_table_words dnn_table_words_at(const uint8_t* table, dnn_table_words at) {
   const auto part = [table](int i) { return dnn_load<dnn_table_words>(table + 64 * i); };
   dnn_table_words low = at, high = at;
@@ -164,8 +163,8 @@ static inline dnn_table_bytes dnn_table_at(const uint8_t* table, dnn_table_bytes
 #elif defined(__AVX2__)
 typedef uint8_t dnn_table_bytes __attribute__((vector_size(32)));
 
-// Each part of 16 bytes is in both halves of a register; bytes of other parts choose nothing, for
-// their highest bit is set.
+// Each part of 16 bytes is in both halves of a register. Indices into other parts have their
+// highest bit set, and select zero.
 static inline dnn_table_bytes dnn_table_at(const uint8_t* table, dnn_table_bytes at) {
   typedef uint8_t part __attribute__((vector_size(16)));
   const dnn_table_bytes others = dnn_table_bytes{} + 0x70;
@@ -196,7 +195,7 @@ static inline dnn_table_bytes dnn_table_at(const uint8_t* table, dnn_table_bytes
 }
 #endif
 
-// The bytes of a table at those of a vector.
+// Looks up each byte of a vector in a table.
 template <typename V, typename T, typename B>
 static inline V dnn_table(const T* table, B at) {
   V out;
@@ -213,8 +212,8 @@ static inline V dnn_table(const T* table, B at) {
   return out;
 }
 
-// Instructions that multiply integers and add. They are assembly, as compilers have different
-// built-in functions for some, and what declares all of them includes the C library.
+// Integer multiply-add instructions. They are assembly, because compilers have different built-in
+// functions for some of them, and the header that declares all of them includes the C library.
 #if defined(__SSE2__)
 static inline dnn_i32x4 dnn_maddwd(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
 #if defined(__AVX__)
@@ -250,8 +249,8 @@ static inline dnn_i32x16 dnn_dpbusd(dnn_i32x16 a, dnn_i32x16 u8, dnn_i32x16 i8) 
 #endif
 
 #if defined(__AVX512BF16__)
-// Pairs of bf16 in each lane of x and w, multiplied and added in f32: the upper one of a pair
-// first, each sum rounded to the nearest number, denormal numbers as zeros.
+// Multiplies pairs of bf16 in each lane of x and w and adds them in f32: the upper product first.
+// Each sum is rounded to nearest; denormal numbers count as zeros.
 static inline dnn_f32x16 dnn_dpbf16(dnn_f32x16 a, dnn_i32x16 x, dnn_i32x16 w) {
   __asm__("vdpbf16ps %2, %1, %0" : "+v"(a) : "v"(x), "v"(w));
   return a;
@@ -266,7 +265,7 @@ static inline dnn_i32x8 dnn_dpbusd(dnn_i32x8 a, dnn_i32x8 u8, dnn_i32x8 i8) {
 #endif
 
 #if defined(__aarch64__)
-// Four products of neighbours a lane, which 16 bits hold one by one, and two of them do not.
+// Adds four products of neighbours in each lane. 16 bits hold a product, but not the sum of two.
 static inline dnn_i32x4 dnn_smull(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
   dnn_i32x4 low, high;
   __asm__("smull %0.8h, %1.8b, %2.8b" : "=w"(low) : "w"(x), "w"(y));
@@ -301,7 +300,7 @@ static inline dnn_i32x4 dnn_udot(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
 #endif
 
 #if defined(__ARM_FEATURE_MATMUL_INT8)
-// A block of two rows and two lanes: each row's eight neighbours with each lane's.
+// Computes a block of two rows and two lanes from eight neighbours of each.
 static inline dnn_i32x4 dnn_smmla(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
   __asm__("smmla %0.4s, %1.16b, %2.16b" : "+w"(a) : "w"(x), "w"(w));
   return a;
@@ -317,7 +316,7 @@ static inline dnn_i32x4 dnn_usmmla(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
   return a;
 }
 
-// The groups of two rows, of eight bytes each.
+// Loads eight bytes of each of two rows.
 template <typename V, typename T>
 static inline V dnn_rows(const T* first, const T* second) {
   V v;
@@ -326,7 +325,7 @@ static inline V dnn_rows(const T* first, const T* second) {
   return v;
 }
 
-// The first and the second row of two blocks.
+// Return the first and the second row of two blocks.
 static inline dnn_i32x4 dnn_first(dnn_i32x4 a, dnn_i32x4 b) {
   return dnn_i32x4{a[0], a[1], b[0], b[1]};
 }
@@ -336,9 +335,10 @@ static inline dnn_i32x4 dnn_second(dnn_i32x4 a, dnn_i32x4 b) {
 }
 #endif
 
-// Which lane of two vectors of kLanes, one after the other, lane i of a load of every kStep-th
-// element is once the first part of them has been read: those up to the part come from the first
-// vector, where they are in place but for the first time; the last part ends with the last element.
+// Selects lanes for a strided load in parts: lane i of the result is element i * kStep. Returns the
+// index in the concatenation of the previous result and part `part` of the input. Lanes before the
+// part come from the previous result; they are in place except for part 1. The last part ends with
+// the last element.
 template <int kLanes, int kStep>
 constexpr int dnn_lane_apart(int part, int i) {
   const int at = i * kStep;
@@ -347,7 +347,7 @@ constexpr int dnn_lane_apart(int part, int i) {
   return kLanes + at - (part == kStep - 1 ? (kLanes - 1) * (kStep - 1) : part * kLanes);
 }
 
-// Joins a part of such elements to those before.
+// Merges part kPart of a strided load into x.
 template <int kStep, int kPart, typename V, typename T>
 static inline V dnn_join_apart(V x, const T* p) {
   constexpr int n = sizeof(V) / sizeof(T);
@@ -370,12 +370,12 @@ static inline V dnn_join_apart(V x, const T* p) {
   }
 }
 
-// GCC 11 does not see that a loop sets all lanes.
+// GCC 11 does not recognize that a loop sets all lanes.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-// Loads lanes that lie kStep elements apart, and reads nothing behind the last one.
+// Loads lanes that are kStep elements apart; does not read beyond the last one.
 template <typename V, int kStep, typename T>
 static inline V dnn_load_apart(const T* p) {
   constexpr int n = sizeof(V) / sizeof(T);
@@ -411,15 +411,15 @@ static inline M dnn_load_bool_apart(const bool* p) {
   return m;
 }
 
-// Stores the lanes kStride elements apart.
+// Stores lanes kStride elements apart.
 template <int kStride, typename V, typename T>
 static inline void dnn_store_apart(T* p, V v) {
   for (int i = 0; i < (int)(sizeof(V) / sizeof(T)); ++i) p[i * kStride] = v[i];
 }
 
-// Lane i of one of two vectors that dnn_turn makes of two, by their lanes one after the other. In
-// round 0 they are pairs of their lanes within four, and after that they exchange a half of each
-// 2^(kRound + 1).
+// Returns the source of lane i in a step of dnn_turn, as an index in the concatenation of two
+// vectors. Round 0 makes pairs of lanes within groups of four. Later rounds exchange half of each
+// 2^(kRound + 1) lanes.
 template <int kLanes, int kRound, bool kSecond>
 constexpr int dnn_turned_lane(int i) {
   if (kRound == 0) return i / 4 * 4 + kSecond * 2 + i % 4 / 2 + i % 2 * kLanes;
@@ -428,7 +428,7 @@ constexpr int dnn_turned_lane(int i) {
   return kSecond ? i + half : i;
 }
 
-// Lane i of one of two vectors of which the lanes of two take turns.
+// Returns the source of lane i when two vectors are interleaved.
 template <int kLanes, bool kSecond>
 constexpr int dnn_zipped_lane(int i) {
   return kSecond * kLanes / 2 + i / 2 + i % 2 * kLanes;
@@ -438,7 +438,7 @@ constexpr int dnn_zipped_lane(int i) {
 #if __has_builtin(__builtin_shufflevector)
 #define DNN_SHUFFLES 1
 #define DNN_AT4(at, i) at(i), at(i + 1), at(i + 2), at(i + 3)
-// Lanes of two vectors, at(i) being that of lane i.
+// Shuffles two vectors; lane i of the result is lane at(i) of their concatenation.
 #define DNN_SHUFFLED(to, n, x, y, at)                                                  \
   if constexpr (n == 4) {                                                              \
     to = __builtin_shufflevector(x, y, DNN_AT4(at, 0));                                \
@@ -449,8 +449,7 @@ constexpr int dnn_zipped_lane(int i) {
                                  DNN_AT4(at, 12));                                     \
   }
 
-// Turns as many vectors as one has lanes: rows become columns, of which 1 and 2 of each four change
-// places.
+// Transposes kLanes vectors of kLanes lanes; columns 1 and 2 of each four are exchanged.
 template <int kRound, int kLanes, typename V>
 static inline __attribute__((always_inline)) void dnn_turn(V (&x)[kLanes]) {
   constexpr int half = 1 << kRound;
@@ -464,7 +463,8 @@ static inline __attribute__((always_inline)) void dnn_turn(V (&x)[kLanes]) {
   if constexpr (2 * half < kLanes) dnn_turn<kRound + 1>(x);
 }
 
-// Lets the lanes of fewer vectors take turns: one element of each, then the next one of each.
+// Interleaves the lanes of several vectors: the first lane of each, then the second of each, and so
+// on.
 template <int kLanes, int kDone, int kVectors, typename V>
 static inline __attribute__((always_inline)) void dnn_zip(V (&x)[kVectors]) {
   V y[kVectors];
@@ -483,14 +483,14 @@ static inline __attribute__((always_inline)) void dnn_zip(V (&x)[kVectors]) {
 #endif
 #endif
 
-// Stores vectors whose lanes lie kStride apart, and of which each lies one element behind the one
-// before.
+// Stores vectors whose lanes are kStride elements apart; each vector begins one element after the
+// previous one.
 template <int kStride, typename T, typename V, typename... Vs>
 static inline __attribute__((always_inline)) void dnn_store_turned(T* p, V first, Vs... rest) {
   constexpr int lanes = sizeof(V) / sizeof(T), n = 1 + sizeof...(rest);
   V x[n] = {first, rest...};
 #if defined(DNN_SHUFFLES) && defined(DNN_VECTOR_BYTES)
-  // Pairs that take two registers: compilers would keep wider numbers of both in memory.
+  // Only if each vector has one register: for wider pairs compilers would spill.
   constexpr bool shuffled = lanes >= 4 && lanes <= 16 && sizeof(V) == DNN_VECTOR_BYTES;
   if constexpr (n == 2 && kStride == n && shuffled) {
     dnn_zip<lanes, 1>(x);
@@ -499,7 +499,7 @@ static inline __attribute__((always_inline)) void dnn_store_turned(T* p, V first
     return;
   }
 #endif
-  if constexpr (sizeof(T) < 4 && n * sizeof(T) == 4 && kStride == n) {  // parts of 32 bits each
+  if constexpr (sizeof(T) < 4 && n * sizeof(T) == 4 && kStride == n) {  // groups of 32 bits
     typedef dnn_math::with_lanes<typename dnn_math::integer_of<sizeof(T), false>::type, V> U;
     dnn_math::with_lanes<uint32_t, V> all = {};
 #pragma GCC unroll 4
@@ -509,7 +509,7 @@ static inline __attribute__((always_inline)) void dnn_store_turned(T* p, V first
     return;
   }
 #if defined(DNN_SHUFFLES)
-  if constexpr (sizeof(T) == 1 && n == 16 && lanes % 16 == 0) {  // squares of 16 bytes
+  if constexpr (sizeof(T) == 1 && n == 16 && lanes % 16 == 0) {  // blocks of 16x16 bytes
     typedef T Row __attribute__((vector_size(16)));
     for (int at = 0; at < lanes; at += 16) {
       Row rows[16];

@@ -1,5 +1,5 @@
-// Vectors of any type of numbers: conversions and choices, lane by lane as dnn_math.h's functions
-// of numbers. A vector of bool is a mask: signed integers, each 0 or -1.
+// Vectors of any number type: lane-wise conversions and selections that match dnn_math.h's scalar
+// functions. A vector of bool is a mask: signed integers, each 0 or -1.
 #ifndef RULES_DNN_RUNTIME_DNN_LANES_H_
 #define RULES_DNN_RUNTIME_DNN_LANES_H_
 
@@ -7,7 +7,7 @@
 
 #include "runtime/dnn_math.h"
 
-// A vector of so many lanes.
+// A vector of kLanes lanes.
 template <class T, int kLanes>
 using dnn_vec = typename dnn_math::vector_of<T, kLanes>::type;
 
@@ -16,11 +16,11 @@ namespace dnn_math {
 template <class T>
 constexpr bool is_float = is_same<T, float>::value || is_same<T, double>::value;
 
-// GCC compares and chooses where one instruction bounds, widens halves of a register and joins
-// them, and masks what it narrows. Clang has the instructions.
+// GCC emits compare and select for bounds that one instruction computes, widens in two halves, and
+// masks before it narrows. These functions use the instructions; Clang selects them itself.
 #if defined(__AVX2__) && !defined(__clang__)
 #define DNN_MATH_AVX2 1
-// widened_lanes is a register of integers, of which there were some of fewer bits.
+// widened_lanes widens integers to a full register.
 template <class V, class S>
 DNN_MATH_FN V widened_lanes(S x) {
   constexpr int to = sizeof(lane_of<V>), from = sizeof(lane_of<S>);
@@ -28,7 +28,7 @@ DNN_MATH_FN V widened_lanes(S x) {
   V y;
 #define DNN_WIDEN(instruction) __asm__(instruction " %1, %0" : "=x"(y) : "xm"(x))
   if constexpr (to == 4 && from == 1) {
-    double eight;  // bytes, in a type that a register may have
+    double eight;  // the bytes, in a type that fits a register
     __builtin_memcpy(&eight, &x, sizeof(eight));
     if constexpr (sign) {
       __asm__("vpmovsxbd %1, %0" : "=x"(y) : "xm"(eight));
@@ -51,8 +51,8 @@ DNN_MATH_FN V widened_lanes(S x) {
 }
 #endif
 
-// convert_lanes converts lanes as a C cast does. Lanes become twice or half as wide at a time: of
-// more GCC converts one after the other.
+// convert_lanes converts lanes as a C cast does. Each step doubles or halves the width, because GCC
+// converts larger steps lane by lane.
 template <class V, class S>
 DNN_MATH_FN V convert_lanes(const S& x) {
   typedef lane_of<V> T;
@@ -76,7 +76,7 @@ DNN_MATH_FN V convert_lanes(const S& x) {
   }
 }
 
-// mask is a mask with lanes of other widths.
+// mask converts a mask to lanes of another width.
 template <class M, class C>
 DNN_MATH_FN M mask(C c) {
   if constexpr (sizeof(M) == sizeof(C)) {
@@ -87,13 +87,13 @@ DNN_MATH_FN M mask(C c) {
   }
 }
 
-// same_mask has one truth in all lanes.
+// same_mask sets all lanes to b.
 template <class M>
 DNN_MATH_FN M same_mask(bool b) {
   return M{} - static_cast<lane_of<M>>(b);
 }
 
-// counted is first, and in each further lane kStep more than in the one before.
+// counted returns first, first + kStep, first + 2 * kStep, ...
 template <class V, int64_t kStep>
 DNN_MATH_FN V counted(lane_of<V> first) {
   V steps{};
@@ -103,14 +103,14 @@ DNN_MATH_FN V counted(lane_of<V> first) {
   return broadcast<V>(first) + steps;
 }
 
-// choose is x where the mask holds, else y.
+// choose returns x where the mask is set, else y.
 template <class C, class V>
 DNN_MATH_FN V choose(C c, V x, V y) {
   typedef with_lanes<typename integer_of<sizeof(lane_of<V>), true>::type, V> M;
   return mask<M>(c) ? x : y;
 }
 
-// bounded is x between numbers that its type has; NaN gives the least.
+// bounded clamps x to bounds of its type; NaN becomes the lower bound.
 template <class V>
 DNN_MATH_FN V bounded(V x, V least, V most) {
 #if defined(DNN_MATH_AVX2)
@@ -124,7 +124,7 @@ DNN_MATH_FN V bounded(V x, V least, V most) {
   return x < most ? x : most;
 }
 
-// saturate_lanes truncates floats to integers, saturated; NaN gives 0.
+// saturate_lanes truncates floats to integers and saturates; NaN becomes 0.
 template <class V, class S>
 DNN_MATH_FN V saturate_lanes(S x) {
   typedef lane_of<V> T;
@@ -140,7 +140,7 @@ DNN_MATH_FN V saturate_lanes(S x) {
     constexpr F limit = static_cast<F>(uint64_t{1} << (bits - 1)) * 2;
     constexpr T most = static_cast<T>(~uint64_t{0} >> (64 - bits));
     const auto large = x >= limit, inside = (x < limit) & (is_signed<T> ? x >= -limit : x >= F(1));
-    const V y = __builtin_convertvector(inside ? x : S{}, V);  // of others it is undefined
+    const V y = __builtin_convertvector(inside ? x : S{}, V);  // undefined for lanes outside
     const V beyond = choose(large, broadcast<V>(most), V{});
     if constexpr (is_signed<T>) {
       return choose(inside, y, choose(x < -limit, broadcast<V>(static_cast<T>(~most)), beyond));
@@ -150,7 +150,7 @@ DNN_MATH_FN V saturate_lanes(S x) {
   }
 }
 
-// cast_lanes converts between types of numbers as cast does.
+// cast_lanes converts between number types as cast does.
 template <class V, class S>
 DNN_MATH_FN V cast_lanes(S x) {
   if constexpr (is_float<lane_of<S>> && !is_float<lane_of<V>>) {
@@ -161,7 +161,7 @@ DNN_MATH_FN V cast_lanes(S x) {
 }
 
 #if defined(DNN_MATH_AVX2)
-// narrowed_lanes are 8 integers in types of fewer bits, which have them.
+// narrowed_lanes narrows 8 integers that fit the narrower type.
 template <class V, class I>
 DNN_MATH_FN V narrowed_lanes(I x) {
   typedef lane_of<V> T;
@@ -183,8 +183,8 @@ DNN_MATH_FN V narrowed_lanes(I x) {
 #endif
 
 #if defined(__AVX2__)
-// quantize_eight rounds 8 floats to integers without a sign. What is below the least, or no number,
-// becomes the least integer of 32 bits, which narrowing saturates, as all that is below 0.
+// quantize_eight rounds 8 floats to unsigned integers. Values below the range and NaN become
+// INT32_MIN, which narrowing saturates to 0.
 template <class V, class F>
 DNN_MATH_FN V quantize_eight(F x, F most, with_lanes<int32_t, F> zero) {
   typedef int32_t quarters __attribute__((vector_size(16)));
@@ -207,7 +207,8 @@ DNN_MATH_FN V quantize_eight(F x, F most, with_lanes<int32_t, F> zero) {
 }
 #endif
 
-// quantize_lanes is quantize. A float of 1.5 * 2^23 more ends in the bits of the integer.
+// quantize_lanes matches quantize. After adding 1.5 * 2^23 to a float, its low bits are the
+// integer.
 template <class V, class F>
 DNN_MATH_FN V quantize_lanes(F x, V zero) {
   typedef lane_of<V> T;
@@ -221,7 +222,7 @@ DNN_MATH_FN V quantize_lanes(F x, V zero) {
 #endif
   const F z = convert_lanes<F>(zero), y = bounded(x, least - z, most - z);
   const I q = bits<I>(y + 0x1.8p23f) - 0x4b400000 + convert_lanes<I>(zero);
-  const I number = least == 0.0f ? q : (x == x ? q : I{});  // NaN is bounded to the least
+  const I number = least == 0.0f ? q : (x == x ? q : I{});  // NaN is clamped to the lower bound
 #if defined(DNN_MATH_AVX2)
   if constexpr (sizeof(I) == 32) return narrowed_lanes<V>(number);
 #endif
@@ -230,7 +231,7 @@ DNN_MATH_FN V quantize_lanes(F x, V zero) {
 
 }  // namespace dnn_math
 
-// Bools in memory, which are a mask in registers.
+// bool in memory, a mask in registers.
 template <typename M>
 static inline M dnn_load_bool(const bool* p) {
   dnn_math::with_lanes<int8_t, M> b;

@@ -1,5 +1,5 @@
-// A shared library of the machine, found when a program runs: a program for machines that may lack
-// it links nothing of it.
+// Loads a shared library of the machine at run time, so that the program also starts on machines
+// that lack the library.
 #ifndef RULES_DNN_RUNTIME_DNN_LIBRARY_H_
 #define RULES_DNN_RUNTIME_DNN_LIBRARY_H_
 
@@ -9,7 +9,7 @@
 namespace rules_dnn {
 inline namespace v1 {
 
-// The first library that there is, which stays loaded; null: there is none.
+// Opens the first library that exists and never unloads it; returns null if none exists.
 template <size_t N>
 void* OpenLibrary(const char* const (&names)[N]) {
   for (const char* name : names) {

@@ -1,21 +1,20 @@
 // Scalar functions for generated kernels, on float and on GNU vectors of floats.
 //
-// The float functions are polynomials in the same sequence of operations as in
-// the compiler (gen/scalar), which states their error bounds; they need no
-// libm. Compiled without contraction of products they agree with the compiler's
-// bit for bit, and with it within the bounds. Functions of double are the
-// compiler's builtins. Integers wrap, and no operation on them traps.
+// The float functions are polynomials. They use the same sequence of operations as the compiler
+// (gen/scalar), which states their error bounds, and need no libm. Without contraction of products
+// their results equal the compiler's bit for bit; with contraction they are within the bounds.
+// Functions of double are the C++ compiler's builtins. Integers wrap, and no operation on them
+// traps.
 //
-// Everything has internal linkage: one program may hold kernels for several
-// instruction sets, and the linker must not merge them. Square roots need
-// -fno-math-errno to become one instruction.
+// Everything has internal linkage: one program may hold kernels for several instruction sets, and
+// the linker must not merge them. Square roots need -fno-math-errno to become one instruction.
 #ifndef RULES_DNN_RUNTIME_DNN_MATH_H_
 #define RULES_DNN_RUNTIME_DNN_MATH_H_
 
 #include <stdint.h>
 
-// No vector that is passed leaves a file of kernels, all of which is compiled with the same flags:
-// its ABI concerns nobody, where a register holds only a part of it.
+// Vectors are passed only between functions of one file, which is compiled with the same flags. The
+// ABI of vectors that do not fit a register is therefore not a problem.
 #if defined(__clang__)
 #if __has_warning("-Wpsabi")
 #pragma clang diagnostic ignored "-Wpsabi"
@@ -39,7 +38,7 @@ struct is_same<A, A> {
   static constexpr bool value = true;
 };
 
-// is_vector tells vectors, which have lanes to ask for.
+// is_vector reports whether a type has lanes.
 template <class S>
 struct is_vector {
   template <class T, class = decltype(T{}[0])>
@@ -53,7 +52,7 @@ struct is_vector {
   static constexpr bool value = test<S>(0);
 };
 
-// lane_of<V> is the type of a vector's lanes, and V itself of a number.
+// lane_of<V> is the type of a vector's lanes; for a number it is V itself.
 template <class T>
 struct bare {
   typedef T type;
@@ -83,8 +82,8 @@ struct vector_of {
   typedef T type __attribute__((vector_size(sizeof(T) * kLanes)));
 };
 
-// integer_of<n, sign>::type has n bytes. with_lanes<T, V> is V with lanes of type T, and
-// unsigned_of<V> with unsigned ones of its own size.
+// integer_of<n, sign>::type has n bytes. with_lanes<T, V> is V with lanes of type T. unsigned_of<V>
+// is V with unsigned lanes of the same size.
 template <int kBytes, bool kSigned>
 struct integer_of;
 template <>
@@ -124,7 +123,7 @@ using with_lanes = typename vector_of<T, static_cast<int>(sizeof(V) / sizeof(lan
 template <class V>
 using unsigned_of = with_lanes<typename integer_of<sizeof(lane_of<V>), false>::type, V>;
 
-// lanes<V>::U holds the bits of V, a float or a vector of floats.
+// lanes<V>::U holds the bits of V, which is a float or a vector of floats.
 template <class V>
 struct lanes {
   typedef uint32_t U __attribute__((vector_size(sizeof(V))));
@@ -139,7 +138,7 @@ struct lanes<float> {
 template <class V>
 using bits_of = typename lanes<V>::U;
 
-// broadcast is V with x in every lane.
+// broadcast returns x in every lane.
 template <class V>
 DNN_MATH_FN V broadcast(lane_of<V> x) {
   if constexpr (is_same<V, lane_of<V>>::value) {
@@ -163,7 +162,7 @@ DNN_MATH_FN V from_bits(bits_of<V> u) {
   return x;
 }
 
-// bits is the number of type T that has the bits of x.
+// bits reinterprets the bits of x as type T.
 template <class T, class S>
 DNN_MATH_FN T bits(S x) {
   static_assert(sizeof(T) == sizeof(S), "numbers of unequal sizes");
@@ -222,8 +221,8 @@ DNN_MATH_FN V madd(V a, float b, V c) {
 }
 DNN_MATH_FN float madd(float a, float b, float c) { return a * b + c; }
 
-// product is x * y, rounded: what hides it keeps compilers from adding it unrounded to anything.
-// Wide vectors are hidden in memory.
+// product returns x * y, rounded: the assembly keeps compilers from fusing the product with an
+// addition. Vectors wider than a register are hidden in memory.
 template <class V>
 DNN_MATH_FN V product(V x, V y) {
   V z = x * y;
@@ -257,15 +256,14 @@ DNN_MATH_FN V abs(V x) {
   return from_bits<V>(to_bits<V>(x) & 0x7fffffffu);
 }
 
-// pick is x or y, by bits: no branch that compilers would join with others' or move sums into, so
-// that loops of numbers run in vectors.
+// pick selects x or y by bit operations. Without a branch, compilers vectorize loops over numbers.
 DNN_MATH_FN float pick(bool first, float x, float y) {
   const uint32_t all = 0u - static_cast<uint32_t>(first);
   return from_bits<float>((to_bits(x) & all) | (to_bits(y) & ~all));
 }
 DNN_MATH_FN double pick(bool first, double x, double y) { return first ? x : y; }
 
-// with_sign gives r, which has no sign, the sign of x.
+// with_sign returns r, which must not be negative, with the sign of x.
 template <class V>
 DNN_MATH_FN V with_sign(V r, V x) {
   return from_bits<V>(to_bits<V>(r) | (to_bits<V>(x) & 0x80000000u));
@@ -278,8 +276,9 @@ DNN_MATH_FN V sign(V x) {
   return x > 0.0f ? one : x < 0.0f ? -one : x == 0.0f ? zero : x;
 }
 
-// greater is x where it is greater than y, and lesser where it is less; y where they are equal or
-// one is NaN. It is an instruction of x86-64, which g++ makes a mask and a choice of for AVX-512.
+// greater returns x if x > y, else y; lesser returns x if x < y, else y. Both return y if an
+// operand is NaN. x86-64 has an instruction, but g++ compiles the expression to a mask and a select
+// for AVX-512.
 template <class V>
 DNN_MATH_FN V greater(V x, V y) {
 #if defined(__AVX512F__) && !defined(__clang__)
@@ -308,7 +307,7 @@ DNN_MATH_FN V lesser(V x, V y) {
   return x < y ? x : y;
 }
 
-// min and max give NaN when either operand is; of equal numbers they give y.
+// max and min return NaN if either operand is NaN, and y if the operands are equal.
 template <class V>
 DNN_MATH_FN V max(V x, V y) {
   return x != x ? x : greater(x, y);
@@ -319,7 +318,8 @@ DNN_MATH_FN V min(V x, V y) {
   return x != x ? x : lesser(x, y);
 }
 
-// min and max where y is a number, but 0; x where y is NaN, or both are equal.
+// max_number and min_number are for a y that is a number and not 0. They return x if y is NaN or
+// both are equal.
 template <class V>
 DNN_MATH_FN V max_number(V x, V y) {
   return greater(y, x);
@@ -343,13 +343,13 @@ DNN_MATH_FN V sqrt(V x) {
   return by_lane([](float v) { return __builtin_sqrtf(v); }, x);
 }
 
-// round (half to even), and with it floor and ceil, add 2^23: the sum has no fraction.
+// round (half to even), and floor and ceil, which use it, add 2^23: the sum has no fraction.
 template <class V>
 DNN_MATH_FN V round(V x) {
   const V a = abs(x);
   return a < 0x1p23f ? with_sign((a + 0x1p23f) - 0x1p23f, x) : x;
 }
-// Of one number, without branches.
+// The same for one number, without branches.
 DNN_MATH_FN float round(float x) {
   const float a = abs(x);
   return pick(a < 0x1p23f, with_sign((a + 0x1p23f) - 0x1p23f, x), x);
@@ -376,8 +376,8 @@ DNN_MATH_FN V trunc(V x) {
   return x < 0.0f ? ceil(x) : floor(x);
 }
 
-// float_format is how the numbers of type F are made of bits U. A remainder has room for `step`
-// bits of a quotient behind it.
+// float_format describes the bits U of numbers of type F. The remainder is shifted by `step` bits
+// at a time.
 template <class F>
 struct float_format;
 template <>
@@ -393,8 +393,8 @@ struct float_format<double> {
   static constexpr U infinity = 0x7ff0000000000000u;
 };
 
-// units are the bits of n units of the last place of numbers with exponent e, n being less than
-// such a number has.
+// units returns the bits of n units in the last place of numbers with exponent e; n is less than
+// the mantissa of such a number.
 template <class F>
 DNN_MATH_FN typename float_format<F>::U units(uint64_t n, int e) {
   constexpr int fraction = float_format<F>::fraction;
@@ -405,9 +405,9 @@ DNN_MATH_FN typename float_format<F>::U units(uint64_t n, int e) {
   return static_cast<typename float_format<F>::U>(n);
 }
 
-// remainder has the sign of x, or, floored, that of y, as in Python. It is exact, but for the sum
-// of an x and a greater y. It divides mantissas and stays among integers: multiplied by a power of
-// two a remainder may be a denormal number on the way, which most runs take for zero.
+// remainder has the sign of x, or, if floored, the sign of y, as in Python. It is exact, except for
+// the sum of x and a larger y. It divides mantissas as integers: scaled floats could become
+// denormal, and most runs flush those to zero.
 template <class F>
 __attribute__((unused)) static F remainder(F x, F y, bool floored) {
   typedef typename float_format<F>::U U;
@@ -417,7 +417,7 @@ __attribute__((unused)) static F remainder(F x, F y, bool floored) {
   const U bx = bits<U>(x), by = bits<U>(y), a = bx & ~sign, b = by & ~sign;
   if (a >= infinity || b > infinity || b == 0) return static_cast<F>(__builtin_nanf(""));
   const U sign_of = (floored ? by : bx) & sign;
-  const bool across = floored && ((bx ^ by) & sign) != 0;  // of zero
+  const bool across = floored && ((bx ^ by) & sign) != 0;  // the signs of x and y differ
   if (a == 0) return bits<F>(sign_of);
   if (a < b) return across ? x + y : x;
   const int ea = a >> fraction ? static_cast<int>(a >> fraction) : 1;
@@ -446,7 +446,7 @@ DNN_MATH_FN double mod(double x, double y) { return remainder(x, y, true); }
 // Exponentials ---------------------------------------------------------------
 
 constexpr float kLn2 = 0x1.62e43p-1f, kLn2Hi = 0x1.62e4p-1f, kLn2Lo = 0x1.7f7d1cp-20f;
-constexpr float kMagic = 0x1.8p23f;  // added to a small float: its integer, in the low bits
+constexpr float kMagic = 0x1.8p23f;  // added to a small float: the low bits are its integer
 constexpr uint32_t kMagicBits = 0x4b400000u;
 
 template <class V>
@@ -458,7 +458,7 @@ DNN_MATH_FN V exp_poly(V r) {
   return madd(q, r, 0x1.fffffep-2f);
 }
 
-// exp_reduce splits x = n*ln2 + r; n is two's complement, and k the same as floats.
+// exp_reduce splits x = n*ln2 + r; n is in two's complement, and k is n as floats.
 template <class V>
 DNN_MATH_FN V exp_reduce(V x, bits_of<V>* n, V* k) {
   const V sum = madd(x, broadcast<V>(0x1.715476p+0f), kMagic);
@@ -468,7 +468,7 @@ DNN_MATH_FN V exp_reduce(V x, bits_of<V>* n, V* k) {
   return madd(*k, -kLn2Lo, r);
 }
 
-// halved is n / 2 rounded down, of two's complement.
+// halved returns floor(n / 2) for n in two's complement.
 template <class U>
 DNN_MATH_FN U halved(U n) {
   if constexpr (is_vector<U>::value) {
@@ -478,8 +478,8 @@ DNN_MATH_FN U halved(U n) {
   }
 }
 
-// scale is p * 2^n, e being n as floats: by one instruction or by two factors, so that denormal
-// results round once. Of n it takes the low 9 bits.
+// scale returns p * 2^n; e is n as floats. It uses one instruction or two factors, so that denormal
+// results round once. It uses only the low 9 bits of n.
 template <class V>
 DNN_MATH_FN V scale(V p, bits_of<V> n, V e) {
 #if defined(__AVX512F__)
@@ -503,7 +503,7 @@ DNN_MATH_FN V clamp(V x, float lo, float hi) {
   return max_number(x, least);
 }
 
-// exp_scaled is e^x * 2^k, k in two's complement.
+// exp_scaled returns e^x * 2^k, with k in two's complement.
 template <class V>
 DNN_MATH_FN V exp_scaled(V x, uint32_t k) {
   bits_of<V> n;
@@ -518,7 +518,7 @@ DNN_MATH_FN V exp(V x) {
   return exp_scaled(x, 0);
 }
 
-// exp_apart splits e^x = s + s*p for |x| < 32, where ln2 is one number.
+// exp_apart splits e^x = s + s*p for |x| < 32, with ln2 as a single float.
 template <class V>
 DNN_MATH_FN V exp_apart(V x, V* s) {
   const V sum = madd(x, broadcast<V>(0x1.715476p+0f), kMagic);
@@ -570,8 +570,8 @@ DNN_MATH_FN V cosh(V x) {
   return e + 0.25f / e;
 }
 
-// erf is 1 - erfc(a), and ln(erfc(a)) is a polynomial times a: of 8*a, as a part of it alone may be
-// denormal. From 3.95 on, erf rounds to 1.
+// erf is 1 - erfc(a). A polynomial times a approximates 8*ln(erfc(a)), because without the factor 8
+// terms may be denormal. From 3.95 on, erf rounds to 1.
 template <class V>
 DNN_MATH_FN V erf(V x) {
   const V a = min_number(abs(x), broadcast<V>(3.95f));
@@ -592,7 +592,7 @@ DNN_MATH_FN V erf(V x) {
 
 // Logarithms -----------------------------------------------------------------
 
-// log_sum is ln(x * 2^-shift) + c for a finite, positive, normal x and a small c.
+// log_sum returns ln(x * 2^-shift) + c for a finite, positive, normal x and a small c.
 template <class V>
 DNN_MATH_FN V log_sum(V x, V shift, V c) {
   const bits_of<V> b = to_bits<V>(x);
@@ -625,7 +625,7 @@ DNN_MATH_FN V log(V x) {
   return x > 0.0f ? (x < __builtin_inff() ? r : inf) : x == 0.0f ? -inf : nan;
 }
 
-// log_one_plus is ln(1+t) for t > -1: the sum's rounding error is the small c.
+// log_one_plus returns ln(1+t) for t > -1; c of log_sum corrects the rounding error of the sum.
 template <class V>
 DNN_MATH_FN V log_one_plus(V t) {
   const V u = 1.0f + t;
@@ -670,10 +670,10 @@ DNN_MATH_FN V atanh(V x) {
 
 constexpr float kPio2Hi = 0x1.921fb6p+0f, kPio2Lo = -0x1.777a5cp-25f;
 
-// huge_quadrant multiplies the mantissa by the 96 bits of 2/pi that matter
-// (Payne and Hanek): those above give whole turns.
+// huge_quadrant multiplies the mantissa by the 96 relevant bits of 2/pi (Payne and Hanek); higher
+// bits only add whole turns.
 __attribute__((unused)) static float huge_quadrant(float a, uint32_t* q) {
-  // The bits of 2/pi, 32 zeros before the point included.
+  // The bits of 2/pi, with 32 zeros before the binary point.
   static const uint32_t table[] = {0,           0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u,
                                    0xdb629599u, 0x3c439041u, 0xfe5163abu, 0xdebbc561u};
   if (!(a < __builtin_inff())) {
@@ -682,7 +682,7 @@ __attribute__((unused)) static float huge_quadrant(float a, uint32_t* q) {
   }
   const uint32_t b = to_bits(a);
   const uint64_t m = (b & 0x7fffffu) | 0x800000u;
-  // a = m * 2^e; the window begins e-2 bits behind the point (e >= -13).
+  // a = m * 2^e; the window begins e-2 bits after the binary point (e >= -13).
   const uint32_t s = (b >> 23) - 150u - 2u + 32u;
   uint64_t w[3];
   for (uint32_t i = 0; i < 3; i++) {
@@ -695,8 +695,8 @@ __attribute__((unused)) static float huge_quadrant(float a, uint32_t* q) {
   return static_cast<float>(static_cast<double>(frac) * 0x1.921fb54442d18p-64);
 }
 
-// quadrant splits a >= 0 into q quarter turns and r in [-pi/4, pi/4]: half pi
-// in parts of 14 bits, whose products with a q below 2^10 are exact, and a tail.
+// quadrant splits a >= 0 into q quarter turns and r in [-pi/4, pi/4]. pi/2 is split into parts of
+// 14 bits, whose products with q < 2^10 are exact, and a tail.
 template <class V>
 DNN_MATH_FN V quadrant(V a, bits_of<V>* q) {
   V k = madd(a, broadcast<V>(0x1.45f306p-1f), kMagic);
@@ -739,7 +739,7 @@ DNN_MATH_FN V cos_poly(V r) {
   return madd(z * z, p, madd(z, broadcast<V>(-0.5f), 1.0f));
 }
 
-// sin_turned is the sine of r plus q quarter turns.
+// sin_turned returns the sine of r plus q quarter turns.
 template <class V>
 DNN_MATH_FN V sin_turned(bits_of<V> q, V r) {
   const V y = (q & 1u) != 0u ? cos_poly(r) : sin_poly(r);
@@ -770,7 +770,7 @@ DNN_MATH_FN V tan(V x) {
   return from_bits<V>(to_bits<V>(t) ^ (to_bits<V>(x) & 0x80000000u));
 }
 
-// asin_poly is (asin(s) - s) / s^3 for z = s^2 <= 1/4.
+// asin_poly returns (asin(s) - s) / s^3 for z = s^2 <= 1/4.
 template <class V>
 DNN_MATH_FN V asin_poly(V z) {
   V p = broadcast<V>(0x1.596d2ap-5f);
@@ -862,7 +862,7 @@ DNN_MATH_FN double exp2_wide(double t) {
   return p * factor;
 }
 
-// pow_scalar computes 2^(y*log2|x|) in double, of which about 36 bits are right.
+// pow_scalar computes 2^(y*log2|x|) in double; about 36 bits are correct.
 __attribute__((unused)) static float pow_scalar(float x, float y) {
   if (x == 1 || y == 0) return 1;
   if (x != x || y != y) return __builtin_nanf("");
@@ -885,8 +885,8 @@ DNN_MATH_FN V pow(V x, V y) {
 template <class T>
 constexpr bool is_signed = T(-1) < T(0);
 
-// Arithmetic is on uint64_t, where it wraps; the conversion to T wraps too. Of vectors it is on
-// unsigned lanes.
+// Arithmetic uses uint64_t, or unsigned lanes in vectors, where it wraps; the conversion to T
+// wraps, too.
 template <class T>
 DNN_MATH_FN T iadd(T a, T b) {
   if constexpr (is_vector<T>::value) {
@@ -931,7 +931,7 @@ DNN_MATH_FN T iabs(T a) {
 template <class T>
 DNN_MATH_FN T isign(T a) {
   if constexpr (is_vector<T>::value && is_signed<lane_of<T>>) {
-    return reinterpret_cast<T>((a < 0) - (a > 0));  // what holds is -1
+    return reinterpret_cast<T>((a < 0) - (a > 0));  // a true comparison is -1
   } else if constexpr (is_vector<T>::value) {
     return reinterpret_cast<T>(a != 0) & 1;
   } else {
@@ -947,14 +947,14 @@ DNN_MATH_FN T imax(T a, T b) {
   return a > b ? a : b;
 }
 
-// idiv truncates; a quotient by zero is zero, and the least number by -1 wraps.
+// idiv truncates. A quotient by zero is zero, and the smallest integer divided by -1 wraps.
 template <class T>
 DNN_MATH_FN T idiv(T a, T b) {
   if (b == T(0)) return T(0);
   if (is_signed<T> && b == T(-1)) return ineg<T>(a);
   return static_cast<T>(a / b);
 }
-// ifmod has the sign of a, imod the sign of b.
+// ifmod returns a remainder with the sign of a, imod with the sign of b.
 template <class T>
 DNN_MATH_FN T ifmod(T a, T b) {
   if (b == T(0) || (is_signed<T> && b == T(-1))) return T(0);
@@ -966,7 +966,7 @@ DNN_MATH_FN T imod(T a, T b) {
   return r != T(0) && is_signed<T> && (r < T(1)) != (b < T(1)) ? static_cast<T>(r + b) : r;
 }
 
-// The checked forms also set *bad to 1 where the divisor is 0.
+// The checked functions also set *bad to 1 if the divisor is 0.
 template <class T>
 DNN_MATH_FN T idiv_checked(T a, T b, int* bad) {
   *bad |= b == T(0);
@@ -983,7 +983,7 @@ DNN_MATH_FN T imod_checked(T a, T b, int* bad) {
   return imod<T>(a, b);
 }
 
-// ipow wraps; a negative exponent gives the quotient truncated to zero, and 0 for 0.
+// ipow wraps. A negative exponent returns the quotient truncated to zero, and 0 for a = 0.
 template <class T>
 DNN_MATH_FN T ipow(T a, T n) {
   if (is_signed<T> && n < T(1) && n != T(0)) {
@@ -998,7 +998,7 @@ DNN_MATH_FN T ipow(T a, T n) {
   return static_cast<T>(r);
 }
 
-// Shifts by the width or more give what a longer register would: 0, or the sign.
+// A shift by the width or more returns what a wider register would hold: 0, or the sign bits.
 template <class T>
 DNN_MATH_FN T shl(T a, T n) {
   const uint64_t by = static_cast<uint64_t>(n);
@@ -1013,7 +1013,7 @@ DNN_MATH_FN T shr(T a, T n) {
 
 // Conversions ----------------------------------------------------------------
 
-// Of 8 and 16 bits, whose ends floats hold, without branches: compilers run it in vectors.
+// For 8 and 16 bits, whose bounds are exact floats. Without branches, compilers vectorize it.
 template <class T, class F>
 DNN_MATH_FN T saturate_short(F x) {
   constexpr F least = is_signed<T> ? -static_cast<F>(1 << (8 * sizeof(T) - 1)) : F(0);
@@ -1039,9 +1039,10 @@ DNN_MATH_FN T saturate(F x) {
   }
 }
 
-// quantize is the integer nearest x, half to even, plus a zero point, in the type of that,
-// saturated; 0 of NaN. It is bounded first: what is rounded is no product then, which would be
-// rounded only in the sum (see round). A float of 1.5 * 2^23 more ends in the bits of the integer.
+// quantize rounds x to the nearest integer, half to even, adds the zero point and saturates to its
+// type; NaN becomes 0. It clamps x first, so that the operand of the rounding is not a product that
+// could be fused with the addition. After adding 1.5 * 2^23 to a float, its low bits are the
+// integer.
 template <class T>
 DNN_MATH_FN T quantize(float x, T zero) {
   const float z = static_cast<float>(zero);
@@ -1053,9 +1054,9 @@ DNN_MATH_FN T quantize(float x, T zero) {
   return static_cast<T>(q & -static_cast<int32_t>(x == x));
 }
 
-// rounded hides from GCC before 14 that a float was a double, or becomes one. Where these make
-// vectors of neighbouring statements, they compare numbers of lanes for precisions, and take a
-// double for what it was before it was rounded to a float.
+// rounded hides from GCC before 14 that a float was a double, or becomes one. When these versions
+// vectorize neighbouring statements, they confuse numbers of lanes with precisions, and use the
+// double's value from before it was rounded to float.
 DNN_MATH_FN float rounded(float x) {
 #if !defined(__GNUC__) || defined(__clang__) || __GNUC__ >= 14
   return x;
@@ -1069,8 +1070,8 @@ DNN_MATH_FN float rounded(float x) {
   return x;
 }
 
-// cast converts between types of numbers and bool: floats to integers truncate
-// and saturate, NaN gives 0; integers wrap.
+// cast converts between number types and bool. Floats to integers truncate and saturate, and NaN
+// becomes 0; integers wrap.
 template <class T, class S>
 DNN_MATH_FN T cast(S x) {
   constexpr bool from_float = is_same<S, float>::value || is_same<S, double>::value;
@@ -1086,10 +1087,10 @@ DNN_MATH_FN T cast(S x) {
   }
 }
 
-// Halves: f16 and bf16 are 16 bits in memory and float in registers, in vectors of as many lanes.
-// What converts is the processor's instruction, where it has one, or integers without a branch,
-// which compilers turn into vectors; both give the same bits. A NaN keeps its sign and as much of
-// its payload as fits, and is quiet.
+// Halves: f16 and bf16 have 16 bits in memory and are float in registers, in vectors of the same
+// number of lanes. They are converted by the processor's instruction, or by integer operations
+// without branches, which compilers vectorize. Both produce the same bits. A NaN becomes quiet; it
+// keeps its sign and the bits of its payload that fit.
 template <class V>
 struct halves {
   typedef uint16_t U __attribute__((vector_size(sizeof(V) / 2)));
@@ -1101,7 +1102,7 @@ struct halves<float> {
 template <class V>
 using halves_of = typename halves<V>::U;
 
-// convert gives each lane as a number of the lane type of To.
+// convert converts each lane to the lane type of To.
 template <class To, class From>
 DNN_MATH_FN To convert(From x) {
   if constexpr (is_same<From, uint16_t>::value || is_same<From, uint32_t>::value) {
@@ -1111,8 +1112,8 @@ DNN_MATH_FN To convert(From x) {
   }
 }
 
-// zero_extended is convert to lanes of 32 bits; GCC makes two halves of long vectors where there is
-// one instruction.
+// zero_extended converts to lanes of 32 bits. GCC splits long vectors into halves although one
+// instruction does it.
 template <class V>
 DNN_MATH_FN bits_of<V> zero_extended(halves_of<V> h) {
 #if defined(__AVX2__) && !defined(__clang__)
@@ -1136,7 +1137,7 @@ template <class V>
 DNN_MATH_FN V f16_to_f32_by_integers(halves_of<V> h) {
   typedef bits_of<V> U;
   const U u = zero_extended<V>(h), size = (u & 0x7fffu) << 13;
-  const V small = from_bits<V>(size + 0x38800000u) - 0x1p-14f;  // below the least normal half
+  const V small = from_bits<V>(size + 0x38800000u) - 0x1p-14f;  // below the smallest normal half
   const U special = (size + 0x70000000u) | (size > 0x0f800000u ? U{} + 0x400000u : U{});
   const U normal = size >= 0x0f800000u ? special : size + 0x38000000u;
   return from_bits<V>((size < 0x00800000u ? to_bits(small) : normal) | (u & 0x8000u) << 16);
@@ -1164,8 +1165,8 @@ typedef short f16c_lanes16 __attribute__((vector_size(32)));
 #endif
 
 #if defined(__F16C__)
-// LLVM compares halves before it widens them, which it does element by element where the processor
-// has no arithmetic of halves.
+// LLVM would compare halves before it widens them. On processors without half arithmetic it does
+// that lane by lane.
 template <class Y>
 DNN_MATH_FN Y widened(Y y) {
 #if defined(__clang__)
@@ -1266,13 +1267,13 @@ DNN_MATH_FN halves_of<V> f32_to_bf16(V x) {
   return convert<halves_of<V>>((b & 0x7fffffffu) > 0x7f800000u ? (b >> 16 | 0x40u) : near);
 }
 
-// exact_bf16 is a number that is one of bf16.
+// exact_bf16 converts floats that bf16 represents exactly.
 template <class V>
 DNN_MATH_FN halves_of<V> exact_bf16(V x) {
   return convert<halves_of<V>>(to_bits(x) >> 16);
 }
 
-// round_odd narrows so that rounding once more gives x correctly rounded.
+// round_odd rounds to odd, so that rounding the result once more rounds x correctly.
 DNN_MATH_FN float round_odd(double x) {
   const float f = rounded(static_cast<float>(x));
   if (static_cast<double>(f) == x || x != x || isinf(f)) return f;
@@ -1281,8 +1282,8 @@ DNN_MATH_FN float round_odd(double x) {
   return from_bits<float>(b | 1u);
 }
 
-// round_f16 and round_bf16 round a number, or each lane of a vector of floats, to the type and give
-// it as a float.
+// round_f16 and round_bf16 round a number, or each lane of a vector of floats, to the type and
+// return it as float.
 template <class S>
 DNN_MATH_FN auto round_f16(S x) {
   if constexpr (is_same<S, float>::value || is_vector<S>::value) {
@@ -1301,9 +1302,9 @@ DNN_MATH_FN auto round_bf16(S x) {
   }
 }
 
-// held_f16 and held_bf16 are what the function narrow rounds: x, or the type's greatest number of
-// x's sign where x is finite and beyond it. With fma, a product that is less than half a unit of
-// that number, but infinite or NaN where x is, brings these back.
+// held_f16 and held_bf16 return the operand of the function narrow: x, but a finite x beyond the
+// type's range becomes the largest number with the sign of x. With fma, adding x * 2^-126 restores
+// infinities and NaN; for other x the product is less than half a unit of the result.
 template <class V>
 DNN_MATH_FN V held(V x, float most) {
 #if defined(__aarch64__)
@@ -1333,12 +1334,12 @@ DNN_MATH_FN V held_bf16(V x) {
   return held(x, 0x1.fep127f);
 }
 
-// double: the functions without a builtin of their own.
+// double: functions that have no builtin.
 DNN_MATH_FN double min(double x, double y) { return x < y || x != x ? x : y; }
 DNN_MATH_FN double max(double x, double y) { return x > y || x != x ? x : y; }
 
-// Those whose builtin scales denormal operands up, which gives another number's result where they
-// are zeros on the way: a comparison tells, and they are zeros at once.
+// These builtins scale denormal operands up, which produces wrong results if denormals are flushed
+// to zero on the way. The comparison makes such operands zero first.
 DNN_MATH_FN double log(double x) { return x == 0 ? -__builtin_inf() : __builtin_log(x); }
 DNN_MATH_FN double pow(double x, double y) {
   if (y == 0) return 1;

@@ -1,4 +1,4 @@
-// Memory that runs go through.
+// Allocation of the memory that runs stream through.
 #ifndef RULES_DNN_RUNTIME_DNN_MEMORY_H_
 #define RULES_DNN_RUNTIME_DNN_MEMORY_H_
 
@@ -13,13 +13,13 @@
 namespace rules_dnn {
 inline namespace v1 {
 
-// What large pages have on x86-64, and on 64-bit ARM with pages of 4 KB.
+// Size of a large page on x86-64, and on 64-bit ARM with 4 KB pages.
 constexpr size_t kLargePage = size_t{2} << 20;
 
-// As posix_memalign; FreeMemory() releases it, null where there is none. What fills large pages
-// lies in such if the system gives them to who asks: a run goes through arena and weights from one
-// end to the other, and a processor finds as much through one entry of its TLB as else through 512.
-// The last page is a large one where more than half of it is asked for.
+// Allocates like posix_memalign; returns null if memory is exhausted. Release with FreeMemory().
+// Requests large pages from the system: a run reads arena and weights from end to end, and one TLB
+// entry for a large page replaces 512 others. The last page is large if more than half of it is
+// used.
 inline void* AllocateMemory(size_t bytes, size_t alignment) {
   void* memory = nullptr;
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
@@ -28,12 +28,12 @@ inline void* AllocateMemory(size_t bytes, size_t alignment) {
     const size_t all = large > bytes ? large : bytes;
     const size_t at = alignment > kLargePage ? alignment : kLargePage;
     if (posix_memalign(&memory, at, all) != 0) return nullptr;
-    (void)madvise(memory, large, MADV_HUGEPAGE);  // an advice: small pages do, too
+    (void)madvise(memory, large, MADV_HUGEPAGE);  // only advice: small pages work, too
     return memory;
   }
 #endif
 #ifdef RULES_DNN_BARE
-  // What malloc gave stands before the memory.
+  // The pointer that malloc returned is stored before the memory.
   if (bytes > SIZE_MAX / 2) return nullptr;
   void* const whole = malloc(bytes + alignment + sizeof(void*));
   if (whole == nullptr) return nullptr;

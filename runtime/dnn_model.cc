@@ -12,7 +12,7 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace {
 
-// No version's options will be larger; a struct that nobody initialised may say so.
+// An upper bound for the options of any version. An uninitialised struct may have a larger `size`.
 constexpr size_t kMaxOptions = 4096;
 
 void* DefaultAllocate(void*, size_t bytes, size_t alignment) {
@@ -21,26 +21,26 @@ void* DefaultAllocate(void*, size_t bytes, size_t alignment) {
 
 void DefaultRelease(void*, void* memory, size_t) { FreeMemory(memory); }
 
-// The options of each kind of model, which all begin with those of any.
+// The options of each kind of model; all begin with Options.
 union AllOptions {
   Options host;
   DeviceOptions device;
   RemoteOptions remote;
 };
 
-// How many bytes of options a model knows: one that runs on the processor has none of the others.
+// Returns the size of the options struct that the model knows.
 size_t KnownBytes(const Description* d) {
   if (d->remote != nullptr) return sizeof(RemoteOptions);
   return d->device != nullptr ? sizeof(DeviceOptions) : sizeof(Options);
 }
 
-// The options that count: the caller's members as far as its struct goes, defaults beyond. A
-// struct of a later version is fine as long as it asks for nothing that we do not have.
+// Reads the caller's members up to the struct's size, and sets defaults for the others. A struct of
+// a later version is accepted if the members that this version does not know are 0.
 Status ReadOptions(const Options* in, size_t known, AllOptions* all) {
   Options* const out = &all->host;
   memset(all, 0, sizeof(*all));
   if (in != nullptr) {
-    // Only by memcpy: the caller's struct has the generated header's type.
+    // Read it only by memcpy: the caller's struct has the generated header's type.
     size_t size = 0;
     memcpy(&size, in, sizeof(size));
     if (size < sizeof(size) || size > kMaxOptions) return Status::kBadOptions;
@@ -60,7 +60,7 @@ Status ReadOptions(const Options* in, size_t known, AllOptions* all) {
   return Status::kOk;
 }
 
-// The message is a text, also where something else is wrong than what it tells of.
+// Makes the message an empty string, so that it is valid even if creation fails for another reason.
 void ClearMessage(const Description* d, const AllOptions& all) {
   const bool device = d->device != nullptr, remote = d->remote != nullptr;
   char* const text = device ? all.device.message : remote ? all.remote.message : nullptr;
@@ -69,8 +69,8 @@ void ClearMessage(const Description* d, const AllOptions& all) {
   }
 }
 
-// Reaches the model's other side. Where there is none and the options say so, the processor runs
-// the model; a library of another model is a mistake that nothing hides.
+// Connects to the model's remote side. If no remote side exists and the options allow it, the
+// processor runs the model. A library of another model is always an error.
 Status Reach(const Description* d, const RemoteOptions& o, RemoteModel** model) {
   if (o.fallback < 0 || o.fallback > 1 || o.signed_process < 0 || o.signed_process > 1) {
     return Status::kBadOptions;

@@ -1,9 +1,9 @@
-// A compiled model as data, and what every generated API does with it: checks, memory,
-// threads, runs. Programs that serve any model use this header and a model's
-// PREFIX_describe(); programs that use one model take its generated header instead.
+// A compiled model as data, and the operations of every generated API: checks, memory, threads and
+// runs. Programs that serve any model use this header and a model's PREFIX_describe(). Programs
+// that use one model include its generated header instead.
 //
-// One model may have several contexts, and threads may use different contexts at the
-// same time; a context belongs to one thread at a time.
+// A model may have several contexts. Different threads may use different contexts at the same time,
+// but one context must not be used by two threads at once.
 #ifndef RULES_DNN_RUNTIME_DNN_MODEL_H_
 #define RULES_DNN_RUNTIME_DNN_MODEL_H_
 
@@ -15,8 +15,9 @@
 namespace rules_dnn {
 inline namespace v1 {
 
-// A number that may depend on symbols: Description::expr's expression `expr` where that
-// is not negative, else scale * symbol + offset, or offset alone where symbol is negative.
+// A number that may depend on symbols. If expr is not negative, it is the value of
+// Description::expr for index `expr`. Otherwise it is scale * symbol + offset, or only offset if
+// symbol is negative.
 struct Size {
   int64_t scale;
   int64_t offset;
@@ -26,7 +27,7 @@ struct Size {
 
 struct Dim {
   Size size;
-  const char* text;  // as a person writes it: "2*H + 1"
+  const char* text;  // in the model's notation: "2*H + 1"
 };
 
 struct TensorInfo {
@@ -37,8 +38,8 @@ struct TensorInfo {
   const Dim* dims;
 };
 
-// A dimension that is known at run time. Computed ones are known after a run and come last;
-// `max` bounds them by the others.
+// A dimension that is known only at run time. Computed symbols get their values during a run and
+// follow the others in the list; `max` bounds them in terms of those others.
 struct SymbolInfo {
   const char* name;
   int64_t lo, hi;  // inclusive
@@ -46,16 +47,16 @@ struct SymbolInfo {
   Size max;
 };
 
-// What holds of two numbers in every run that a network allows.
+// A relation between two numbers that every valid run satisfies.
 enum class Relation : int32_t {
   kEqual = 0,
-  kBroadcast = 1,  // equal, or one is 1 and the other at least 0
+  kBroadcast = 1,  // equal, or one is 1 and the other is not negative
   kAtLeast = 2,    // a >= b
 };
 
-// A condition on the symbols without which a node of the network is malformed.
+// A condition on the symbols. If it does not hold, a node of the network is malformed.
 struct CheckInfo {
-  const char* what;  // the node, and what it demands
+  const char* what;  // the node and its requirement
   Dim a, b;
   Relation relation;
 };
@@ -63,7 +64,7 @@ struct CheckInfo {
 // A chip that a model has kernels for.
 struct VariantInfo {
   const char* name;
-  const char* const* cpu_features;  // names of dnn_cpu.h
+  const char* const* cpu_features;  // as in dnn_cpu.h
   int32_t cpu_feature_count;
 };
 
@@ -72,69 +73,70 @@ struct DeviceModel;
 struct RemoteInfo;
 struct RemoteModel;
 
-// The most symbols that a model may have.
+// Maximum number of symbols of a model.
 constexpr int kMaxSymbols = 256;
 
 struct Description {
   const char* name;
-  const char* generator;  // what made the code, with its version
+  const char* generator;  // the program that generated the code, with its version
   int32_t symbol_count;
-  int32_t given_count;  // symbols that the caller gives
+  int32_t given_count;  // symbols that the caller sets
   const SymbolInfo* symbols;
   int32_t check_count;
-  const CheckInfo* checks;  // of the symbols that the caller gives
+  const CheckInfo* checks;  // on the symbols that the caller sets
   int32_t input_count;
   const TensorInfo* inputs;
   int32_t output_count;
   const TensorInfo* outputs;
 
-  const Size* arena;  // the arena holds the greatest of these
+  const Size* arena;  // the arena is as large as the largest of these
   int32_t arena_count;
-  Size scratch;  // of one worker
+  Size scratch;  // per worker
 
-  const uint8_t* weights;  // null: the options bring them, with the header of a weights file
+  const uint8_t* weights;  // null: Options::weights points to a weights file
   int64_t weights_bytes;
   const uint8_t* weights_hash;  // 32 bytes
 
-  // The value of an expression; *bad becomes 1 where it leaves 64 bits.
+  // Evaluates an expression; sets *bad to 1 if the value does not fit 64 bits.
   int64_t (*expr)(const int64_t* sym, int32_t index, int* bad);
   Status (*program)(const Ctx* c);
 
-  // The chips that the model has kernels for, the least capable first; one at least.
+  // The chips that the model has kernels for, least capable first; at least one.
   const VariantInfo* variants;
   int32_t variant_count;
 
-  // Of dnn_device.h; null where the processor runs all.
+  // See dnn_device.h; null if all blocks run on the processor.
   const DeviceInfo* device = nullptr;
 
-  // Of dnn_remote.h; null where the model runs here. The program is then what runs where the other
-  // side cannot be reached, if the options say so.
+  // See dnn_remote.h; null if the model runs in this process. Otherwise `program` is the fallback
+  // that runs if the DSP cannot be reached and the options allow it.
   const RemoteInfo* remote = nullptr;
 };
 
-// What a caller may choose. The struct begins with its own size, so that it can grow; members
-// beyond that size have their defaults, and a member of 0 always is the default.
+// The caller's options. The first member is the struct's own size, so that later versions can add
+// members: members beyond that size have their defaults, and 0 or null always means the default.
 struct Options {
   size_t size;
-  const void* weights;  // a weights file, aligned to kAlignment; stays the caller's
+  const void* weights;  // a weights file, aligned to kAlignment; the caller keeps ownership
   size_t weights_bytes;
-  // Both or none. allocate may return null; release gets what allocate gave.
+  // Set both or neither. allocate may return null; release receives the memory that allocate
+  // returned.
   void* (*allocate)(void* user, size_t bytes, size_t alignment);
   void (*release)(void* user, void* memory, size_t bytes);
   void* allocator_user;
-  int32_t workers;  // threads of a context, its caller included; 0 is 1
-  // Instead of threads of our own: calls body(arg, i) once for each i in [0, count), in any
-  // order and at the same time if it likes, and returns when all have returned.
-  // count is at most workers.
+  int32_t workers;  // threads of a context, its caller included; 0 means 1
+  // Replaces the runtime's own threads. It calls body(arg, i) once for each i in [0, count), in any
+  // order, possibly concurrently, and returns when all calls have returned. count is at most
+  // workers.
   void (*parallel_for)(void* user, int32_t count, void (*body)(void* arg, int32_t index),
                        void* arg);
   void* parallel_user;
-  int32_t keep_denormals;  // 1: floats below 2^-126 count; 0: they are zeros
-  // 1: compares the hash of all weights of a file with the model's; 0: header and length alone. Its
-  // type has it begin where structs without it ended, padding included.
+  int32_t keep_denormals;  // 1: compute with denormal floats; 0: treat them as zeros
+  // 1: check the hash of all weights in the file; 0: check only the header and the length. The type
+  // is int64_t so that the member begins where older structs ended, padding included.
   int64_t verify_weights;
-  // The name of the chip whose kernels run. Null: the one that the environment variable DNN_VARIANT
-  // names, or else the last of the model's that this processor has all features of.
+  // The name of the chip whose kernels run. Null: the chip that the environment variable
+  // DNN_VARIANT names; without it, the last of the model's chips whose features this processor has.
   const char* variant;
 };
 static_assert(offsetof(Options, variant) == offsetof(Options, verify_weights) + sizeof(int64_t),
@@ -147,35 +149,35 @@ static_assert(offsetof(Options, verify_weights) % sizeof(void*) == 0 &&
 // The options of a model that runs on a device.
 struct DeviceOptions {
   Options host;
-  const char* platform;  // a number, or a part of the name; null: any
-  const char* device;    // likewise, of that platform; null: the first GPU, or else the first
-  void* context;         // the application's cl_context, and
-  void* queue;           // its cl_command_queue, in order; null: our own
-  const char* cache;     // the folder of compiled kernels; null: none are kept
-  char* message;         // where creation says what is wrong; null: nowhere
+  const char* platform;  // an index, or a part of the name; null: any
+  const char* device;  // an index, or a part of the name, on that platform; null: the first GPU, or
+                       // else the first device
+  void* context;       // the application's cl_context
+  void* queue;         // its in-order cl_command_queue; null: the runtime creates one
+  const char* cache;   // the folder of compiled kernels; null: they are not stored
+  char* message;       // receives the reason if creation fails; may be null
   size_t message_bytes;
-  // Whether the driver records launches that runs repeat: 0 where runs start sooner by that, 1
-  // wherever the driver has command buffers, -1 never.
+  // Whether the driver records launches so that runs can replay them. 0: if that makes runs start
+  // sooner; 1: if the driver has command buffers; -1: never.
   int64_t command_buffers;
 };
 static_assert(offsetof(DeviceOptions, platform) == sizeof(Options), "no padding between");
 
 // The options of a model that runs on a DSP.
 struct RemoteOptions {
-  Options host;  // weights and variant are of the processor's kernels
-  const char*
-      library;    // the skeleton's file; null: the one that is called as the model's build did
-  char* message;  // where creation says what is wrong; null: nowhere
+  Options host;         // weights and variant apply to the processor's kernels
+  const char* library;  // the skeleton's file; null: the name that the model's build chose
+  char* message;        // receives the reason if creation fails; may be null
   size_t message_bytes;
-  int32_t fallback;        // 1: the processor runs the model where no DSP does; 0: a status
-  int32_t signed_process;  // 1: the library is signed; 0: an unsigned process is asked for
+  int32_t fallback;        // 1: the processor runs the model if no DSP does; 0: creation fails
+  int32_t signed_process;  // 1: the library is signed; 0: request an unsigned process
 };
 static_assert(offsetof(RemoteOptions, library) == sizeof(Options), "no padding between");
 
-// The header of a weights file. What follows is kAlignment-aligned with the file.
+// The header of a weights file. The weights follow it; they are kAlignment-aligned if the file is.
 struct WeightsHeader {
   char magic[8];   // kWeightsMagic
-  uint64_t bytes;  // of what follows; little-endian
+  uint64_t bytes;  // size of the weights; little-endian
   uint8_t hash[32];
   uint8_t zero[kAlignment - 48];
 };
@@ -185,115 +187,121 @@ static_assert(sizeof(WeightsHeader) == kAlignment, "weights follow their header 
 struct Model;
 struct Context;
 
-// options may be null. The model lives until it and all its contexts are destroyed.
+// Creates a model; options may be null. The model's memory is freed after it and all its contexts
+// are destroyed.
 Status ModelCreate(const Description* description, const Options* options, Model** model);
 void ModelDestroy(Model* model);
 
-// The number of the chip in Description::variants whose kernels the model runs.
+// Returns the index in Description::variants of the chip whose kernels the model runs.
 int32_t ModelVariant(const Model* model);
 
-// Its name; empty where model is null.
+// Returns the name of that chip; empty if model is null.
 const char* VariantName(const Model* model);
 
 Status ContextCreate(Model* model, Context** context);
 void ContextDestroy(Context* context);
 
-// In what follows sym has Description::symbol_count values; computed ones are ignored,
-// and sym may be null where the caller gives none.
+// In the functions below, sym has Description::symbol_count values. Computed symbols are ignored.
+// sym may be null if given_count is 0.
 
-// Whether the symbols are within their bounds, no check fails and all sizes are possible.
+// Checks that the symbols are within their bounds, that all checks hold and that all sizes are
+// possible.
 Status CheckDims(const Description* d, const int64_t* sym);
 
-// Why CheckDims refuses the symbols, as a sentence for people that names the symbol or the node
-// and the values. Writes at most `capacity` bytes, a zero at the end included, and returns the
-// length of the whole sentence: 0 where CheckDims is content.
+// Writes the reason why CheckDims rejects the symbols: one sentence that names the symbol or the
+// node, and the values. Writes at most `capacity` bytes including the final zero. Returns the
+// length of the whole sentence, or 0 if CheckDims accepts the symbols.
 size_t ExplainDims(const Description* d, const int64_t* sym, char* text, size_t capacity);
 
-// Bytes of the arena for the symbols, or the negative of a status.
+// Returns the arena's size in bytes for the symbols, or a negated status.
 int64_t ArenaBytes(const Description* d, const int64_t* sym);
 
-// Bytes of an input or output, or the negative of a status. Where computed symbols decide, the
-// most that a run can write.
+// Returns the size in bytes of an input or output, or a negated status. If it depends on computed
+// symbols, it is the maximum that a run can write.
 int64_t TensorBytes(const Description* d, const TensorInfo* tensor, const int64_t* sym);
 
-// The dimensions of an input or output; computed symbols count as their bounds.
+// Computes the dimensions of an input or output; computed symbols count with their maximum.
 Status TensorShape(const Description* d, const TensorInfo* tensor, const int64_t* sym,
                    int64_t* shape);
 
-// Compares sizes of buffers with TensorBytes. Output buffers may be larger than needed.
+// Compares the sizes of buffers with TensorBytes. Output buffers may be larger than needed.
 Status CheckSizes(const Description* d, const int64_t* sym, const size_t* in_bytes,
                   const size_t* out_bytes);
 
-// Takes the memory that runs with these symbols need, so that they allocate nothing.
+// Allocates the memory that runs with these symbols need, so that the runs themselves do not
+// allocate it.
 Status Reserve(Context* context, const int64_t* sym);
 
-// Runs the model: in and out have a pointer for each input and output.
+// Runs the model; in and out have a pointer for each input and output.
 Status Run(Context* context, const int64_t* sym, const void* const* in, void* const* out);
 
-// Where an input or output lies of a run that is started: in memory of the device, from a byte on,
-// or where that is null in the processor's.
+// The memory of an input or output of a run that Start begins: device memory from a byte offset on,
+// or, if memory is null, host memory.
 struct Buffer {
-  void* memory;  // a cl_mem of OpenCL, a buffer of the context that the options brought
+  void* memory;  // an OpenCL cl_mem, created in the context that the options brought
   size_t offset;
   void* host;
 };
 
-// What of the device's driver a run waits for, cl_events of OpenCL, and what tells of its end.
+// Driver events (cl_event in OpenCL): those that a run waits for, and one that signals its end.
 struct Events {
   int32_t wait_count;
   void* const* wait;
-  void** done;  // becomes the caller's cl_event; null: none is made
+  void** done;  // receives an event that the caller owns; null: no event is created
 };
 
-// Starts a run of a model that runs on a device: in and out have a Buffer for each input and
-// output. It returns when the device has all that there is to do, or, where outputs lie in the
-// processor's memory, when these are written. A value that the device refuses is told by Wait or by
-// the next Run. events may be null.
+// Starts a run of a model that runs on a device; in and out have a Buffer for each input and
+// output. Start returns when all work is enqueued, or, if outputs are in host memory, when they are
+// written. If the device rejects a value, Wait or the next Run reports it. events may be null.
 Status Start(Context* context, const int64_t* sym, const Buffer* in, const Buffer* out,
              const Events* events);
 
-// Waits for all that was started; the status of what failed.
+// Waits for all runs that Start began; returns the status of the one that failed.
 Status Wait(Context* context);
 
-// Why the context's last run or reservation failed, as a sentence for people that names the node,
-// the buffer or the symbol. Writes and returns as ExplainDims does: 0 where it did not fail.
+// Writes the reason why the context's last run or reservation failed: one sentence that names the
+// node, the buffer or the symbol. Writes and returns as ExplainDims does; returns 0 if nothing
+// failed.
 size_t ExplainRun(const Context* context, char* text, size_t capacity);
 
-// Called before (done is false) and after each block of a run, by the thread that runs the model;
-// c->sym are the symbols' values by then. A block in a loop is called as often as the loop.
+// Called before (done is false) and after (done is true) each block of a run, on the thread that
+// runs the model. c->sym has the current values of the symbols. For a block in a loop it is called
+// in each iteration.
 using Observer = void (*)(void* user, const Ctx* c, int32_t block, bool done);
 
-// Has the context's runs observed; a null observer ends that.
+// Sets the observer of the context's runs; null removes it.
 void Observe(Context* context, Observer observer, void* user);
 
-// Looks at what runs start on a device.
+// Observes the kernels that runs launch on a device.
 struct LaunchObserver {
-  // At each launch of a block's kernel; c->sym are the symbols' values by then. May be null.
+  // Called at each launch of a block's kernel; c->sym has the current values of the symbols. May be
+  // null.
   void (*launched)(void* user, const Ctx* c, int32_t block);
-  // How long the kernel took by the driver's clocks, in milliseconds; told when a run has ended.
-  // Null: no clocks.
+  // Receives a kernel's duration in milliseconds, by the driver's clocks, after the run has ended.
+  // Null: kernels are not timed.
   void (*took)(void* user, int32_t block, double ms);
   void* user;
 };
 
-// Has what the context's runs launch observed; a null observer ends that, and so does a failure.
-// The observer stays the caller's. Kernels with clocks run on a queue of their own, behind nothing
-// that the application enqueues meanwhile on the one of its options.
+// Sets the observer of launches of the context's runs; null removes it, and so does a failure. The
+// caller keeps ownership of the observer. Timed kernels run on a separate queue; they are not
+// ordered after commands that the application enqueues meanwhile on its own queue.
 Status ObserveLaunches(Context* context, const LaunchObserver* observer);
 
-// Memory that runs of a model on a DSP read and write without copies, and that runs on the
-// processor take as any. It stays until it is released, whatever becomes of the model. Only for
-// models with Description::remote.
+// Allocates memory that a model on a DSP reads and writes without copies; runs on the processor
+// accept it like any other memory. It remains valid until ReleaseShared, even after the model is
+// destroyed. Only for models with Description::remote.
 Status AllocateShared(Model* model, size_t bytes, void** memory);
 void ReleaseShared(Model* model, void* memory);
 
-// What the model has of its device, for the functions of its backend; null without one.
+// Returns the model's device state, for the functions of its backend; null if the model has no
+// device.
 DeviceModel* DeviceOf(const Model* model);
 
-// The dimensions that an output had in the last successful run.
+// Computes the dimensions that an output had in the last successful run.
 Status ResultShape(const Context* context, const TensorInfo* output, int64_t* shape);
 
-// A sentence for people; never null.
+// Returns one sentence about a status; never null.
 const char* StatusMessage(Status status);
 
 }  // namespace v1

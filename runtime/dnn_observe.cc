@@ -7,10 +7,10 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace {
 
-// The most dimensions of a value.
+// Maximum rank of a value.
 constexpr int32_t kMaxRank = 64;
 
-// Where the element of an index lies, in elements.
+// Returns the offset of an index's element, in elements.
 int64_t Offset(const Value& v, const int64_t* index) {
   int64_t offset = 0;
   for (int32_t i = 0; i < v.part_count; ++i) {
@@ -21,7 +21,7 @@ int64_t Offset(const Value& v, const int64_t* index) {
   return offset;
 }
 
-// The next index in row-major order.
+// Advances to the next index in row-major order.
 void Next(const Value& v, int64_t* index) {
   for (int32_t axis = v.rank - 1; axis >= 0; --axis) {
     if (++index[axis] < v.dims[axis]) return;

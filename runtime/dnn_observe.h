@@ -1,5 +1,5 @@
-// What programs say of the values that their blocks compute, where they were compiled to do so
-// (dnnc compile --observe), and who is told.
+// Observation of the values that blocks compute, in programs compiled for it (dnnc compile
+// --observe).
 #ifndef RULES_DNN_RUNTIME_DNN_OBSERVE_H_
 #define RULES_DNN_RUNTIME_DNN_OBSERVE_H_
 
@@ -8,23 +8,23 @@
 namespace rules_dnn {
 inline namespace v1 {
 
-// A part of an axis in a value's layout. An index i along the axis is i / within there, modulo
-// `size` unless that is 0; parts lie in their order, outermost first.
+// A part of an axis in a value's layout. For index i along the axis, the part's index is i /
+// within, modulo `size` unless that is 0. Parts are ordered from outermost to innermost.
 struct ValuePart {
   int32_t axis;
   int64_t within, size;
-  int64_t extent;  // points that storage has of the part, padding included
+  int64_t extent;  // number of points of the part in memory, padding included
 };
 
-// A value that a block computed. The generated header declares the same for users.
+// A value that a block computed. The generated header declares the same struct for users.
 struct Value {
   const char* name;
   const char* type;
   int32_t element_bytes;
   int32_t rank;
-  const int64_t* dims;  // of this run
+  const int64_t* dims;  // in this run
   const char* layout;
-  const void* data;  // null: the value lies on the device
+  const void* data;  // null: the value is in the device's memory
   const ValuePart* parts;
   int32_t part_count;
 };
@@ -36,23 +36,23 @@ struct ValueBlock {
   const char* nodes;
 };
 
-// Who is told. `tell` gets the results of a block, on the thread that runs the program, and what it
-// gets is of use until it returns. callback is the caller's own function, of a type that `tell`
-// knows.
+// Receives values. `tell` gets the results of a block on the thread that runs the program; its
+// arguments are valid until it returns. callback is the caller's own function; `tell` knows its
+// type.
 struct ValueObserver {
   void (*tell)(const ValueObserver& observer, const ValueBlock* block, const Value* values,
-               int32_t count);  // null: nobody is told
+               int32_t count);  // null: no observer
   void (*callback)(void);
   void* user;
 };
 
-// Has runs of a context tell an observer.
+// Sets the observer of values of a context's runs.
 Status ObserveValues(Context* context, const ValueObserver& observer);
 
-// Writes a value's elements in row-major order, `bytes` in all.
+// Copies a value's elements to `to` in row-major order, `bytes` in all.
 Status ValueRowMajor(const Value* value, void* to, size_t bytes);
 
-// Whether somebody is told of values in a run, and telling it.
+// Observes reports whether a run has an observer of values; TellObserver calls it.
 bool Observes(const Ctx* c);
 void TellObserver(const Ctx* c, const ValueBlock& block, const Value* values, int32_t count);
 

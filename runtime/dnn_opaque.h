@@ -1,10 +1,10 @@
-// The operators that are no tensor expressions: they sort, search and count. Package opaque of the
-// compiler has a Go function for each, which gives the same elements.
+// Operators that are not tensor expressions: they sort, search and count. Package opaque of the
+// compiler has a Go function for each, which computes the same elements.
 //
-// Operands are dense and row-major. Memory is the caller's: no function allocates. Where a function
-// stores a number that it computes, the caller has stored the most that it may be, for which
-// memory is there. Where the operands hold what the operator does not allow, or more comes of
-// them, *bad becomes 1 and the results are of no use.
+// Operands are dense and row-major. Memory is the caller's: no function allocates. If a function
+// stores a number that it computes, the caller has stored its maximum there, and memory is
+// available for that. If operands have values that the operator does not allow, or the number
+// exceeds its maximum, *bad becomes 1 and the results are not valid.
 //
 // Everything has internal linkage, as in dnn_math.h.
 #ifndef RULES_DNN_RUNTIME_DNN_OPAQUE_H_
@@ -21,8 +21,8 @@
 
 namespace dnn_opaque {
 
-// The determinant of each of `matrices` n x n matrices, by elimination with the greatest pivot of
-// each column. work has n * n numbers.
+// Computes the determinant of each of `matrices` n x n matrices, by elimination with the largest
+// pivot of each column. work has room for n * n numbers.
 template <class E>
 static void Det(const typename E::Stored* x, typename E::Stored* y, typename E::Number* work,
                 int64_t matrices, int64_t n, int*) {

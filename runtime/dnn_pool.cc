@@ -47,7 +47,7 @@ inline void Pause() {
 #endif
 }
 
-// Processors that this process may run on.
+// Returns the number of processors that this process may run on.
 int Processors() {
 #if defined(__linux__)
   cpu_set_t set;
@@ -70,12 +70,12 @@ bool SpinUntil(int64_t spin_ns, Ready ready) {
   return false;
 }
 
-// The sleeping protocol, for both directions: the sleeper announces itself and then looks
-// at the state once more; the other side changes the state and then looks for sleepers. With
-// sequentially consistent operations one of the two sees the other, and since a
-// sleeper announces itself under the mutex, a signal under the mutex cannot get lost.
+// The sleeping protocol, for both directions. The sleeper announces itself and then checks the
+// state once more. The other side changes the state and then looks for sleepers. With sequentially
+// consistent operations, at least one of them sees the other. A sleeper announces itself under the
+// mutex, so a signal sent under the mutex cannot get lost.
 
-// The next job's epoch, after `seen`.
+// Waits for the job after `seen`, and returns its epoch.
 uint32_t WaitForWork(Pool* pool, uint32_t seen) {
   const auto ready = [&] { return __atomic_load_n(&pool->epoch, __ATOMIC_ACQUIRE) != seen; };
   if (!SpinUntil(pool->spin_ns, ready)) {
@@ -118,7 +118,7 @@ void WaitForAll(Pool* pool) {
   const auto ready = [&] { return __atomic_load_n(&pool->remaining, __ATOMIC_ACQUIRE) == 0; };
   if (SpinUntil(pool->spin_ns, ready)) return;
   pthread_mutex_lock(&pool->mutex);
-  // No mere store: emulators of ARM on x86 let a load pass it.
+  // A plain store is not enough: emulators of ARM on x86 let a later load pass it.
   __atomic_exchange_n(&pool->caller_sleeps, 1, __ATOMIC_SEQ_CST);
   while (__atomic_load_n(&pool->remaining, __ATOMIC_SEQ_CST) != 0) {
     pthread_cond_wait(&pool->done, &pool->mutex);
@@ -127,7 +127,7 @@ void WaitForAll(Pool* pool) {
   pthread_mutex_unlock(&pool->mutex);
 }
 
-// Signals are for the application's own threads.
+// The thread blocks all signals: they are for the application's own threads.
 bool StartThread(Thread* thread) {
   pthread_attr_t attr;
   if (pthread_attr_init(&attr) != 0) return false;

@@ -1,4 +1,4 @@
-// A fixed set of threads that compute parts of a block together.
+// A fixed set of threads that compute parts of a block in parallel.
 #ifndef RULES_DNN_RUNTIME_DNN_POOL_H_
 #define RULES_DNN_RUNTIME_DNN_POOL_H_
 
@@ -13,27 +13,27 @@
 namespace rules_dnn {
 inline namespace v1 {
 
-// The most workers that a context may have.
+// Maximum number of workers of a context.
 constexpr int kMaxWorkers = 1024;
 
-// Workers 1..workers-1 are threads, worker 0 is the caller of PoolRun. A thread that
-// waits for work spins for a short while, since the next block usually follows at once, and
-// then sleeps. Where there are more workers than processors it sleeps at once.
+// Worker 0 is the caller of PoolRun; workers 1..workers-1 are threads. A thread that waits for work
+// spins briefly, since the next block usually follows at once, and then sleeps. If there are more
+// workers than processors, it sleeps at once.
 struct Pool {
   using Body = void (*)(void* arg, int32_t index);
 
   int workers;  // 1: no thread exists
   int started;  // threads that exist
   int64_t spin_ns;
-  struct Thread* threads;  // workers-1 of them, in memory of the pool's owner
+  struct Thread* threads;  // workers-1 of them, in the owner's memory
 
-  // The job. Written by the caller before epoch changes, read by workers after.
+  // The job. The caller writes it before it changes epoch; workers read it afterwards.
   Body body;
   void* arg;
   int32_t count;
 
-  // Each in a cache line of its own: workers poll the first, the caller the second.
-  alignas(kAlignment) uint32_t epoch;     // grows by one a job
+  // Each has its own cache line: workers poll the first, the caller polls the second.
+  alignas(kAlignment) uint32_t epoch;     // increases by one for each job
   alignas(kAlignment) int32_t remaining;  // workers that have not finished the job
   alignas(kAlignment) int32_t sleepers;   // workers that sleep or are about to
   int32_t caller_sleeps;
@@ -53,15 +53,15 @@ struct Thread {
   int32_t index;
 };
 
-// Starts a pool in zeroed memory; threads has room for workers-1. On an error the
-// pool is stopped again. Where there are no threads it has the caller alone.
+// Starts a pool in zeroed memory; threads has room for workers-1. If an error occurs, the pool is
+// stopped again. On systems without threads the pool consists of the caller only.
 Status PoolStart(Pool* pool, Thread* threads, int workers);
 
-// Calls body(arg, i) once for each i in [0, count), count at most the number of workers,
-// each on another worker, and returns when all have returned.
+// Calls body(arg, i) once for each i in [0, count), each on a different worker, and returns when
+// all have returned. count is at most the number of workers.
 void PoolRun(Pool* pool, Pool::Body body, void* arg, int32_t count);
 
-// Ends the threads. Does nothing to a pool that never started.
+// Stops and joins the threads. Does nothing if the pool never started.
 void PoolStop(Pool* pool);
 
 }  // namespace v1

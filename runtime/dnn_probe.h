@@ -1,15 +1,15 @@
-// The code behind rules_dnn::Probe, for one width of vectors. Only the file that a model's profile
-// is printed to includes it, and that is compiled as the kernels are.
+// The code behind rules_dnn::Probe, for one vector width. Only the generated file of a model's
+// profile includes it; that file is compiled like the kernels.
 #ifndef RULES_DNN_RUNTIME_DNN_PROBE_H_
 #define RULES_DNN_RUNTIME_DNN_PROBE_H_
 
 #include "runtime/dnn_kernel.h"
 #include "runtime/dnn_profile.h"
 
-// What is measured is arithmetic, so sums must stay in registers whatever compiler this is. An
-// array of them is at the mercy of how it is taken apart, so each is a variable of its own. GCC 14
-// still copies by halves what no round may change, and adds on the stack then: so each is required
-// in a register from its load to its store.
+// The probe measures arithmetic, so that sums must stay in registers with any compiler. Compilers
+// do not always split an array into registers, so that each sum is a variable of its own. GCC 14
+// still copies loop invariants in halves and adds on the stack; each value is therefore forced into
+// a register from its load to its store.
 // clang-format off
 #define DNN_EACH_CHAIN(X) \
   X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) \
@@ -17,7 +17,7 @@
 // clang-format on
 constexpr int kDnnMostChains = 24;
 
-// The constraint of a vector register, where the compiler may use vectors of so many bytes.
+// The constraint of a vector register, and the widest vector that the compiler may use.
 #if defined(__AVX512F__)
 #define DNN_VECTOR_REGISTER "v"
 constexpr size_t kDnnVectorBytes = 64;
@@ -32,8 +32,8 @@ constexpr size_t kDnnVectorBytes = 16;
 constexpr size_t kDnnVectorBytes = 16;
 #endif
 
-// Requires a value to be in a register here, and hides what it is: it is neither computed again
-// nor read from memory where it is used.
+// Forces a value into a register here and hides its origin, so that it is neither recomputed nor
+// reloaded where it is used.
 template <typename V>
 static DNN_ALWAYS_INLINE void dnn_in_register(V& v) {
 #if defined(DNN_VECTOR_REGISTER)
@@ -44,9 +44,9 @@ static DNN_ALWAYS_INLINE void dnn_in_register(V& v) {
   (void)v;
 }
 
-// A product and a sum as the instructions are that kernels use. Where one does both it adds to its
-// result, for which a product must not seem to be the same each time; where two do, the product is
-// of the sum, so that neither needs a copy.
+// A product and a sum with the instructions that kernels use. A fused instruction adds to its
+// result; the operand is hidden so that the product does not look invariant. With two instructions,
+// the product is of the sum, so that neither needs a copy.
 #if defined(__FMA__) || defined(__aarch64__)
 #define DNN_MULTIPLY_ADD(sum, a, b) \
   do {                              \
@@ -57,8 +57,8 @@ static DNN_ALWAYS_INLINE void dnn_in_register(V& v) {
 #define DNN_MULTIPLY_ADD(sum, a, b) sum = sum * a + b
 #endif
 
-// Chains of products and sums, so many that the units which compute them never wait for a
-// result: what one takes (4 cycles, 8 where product and sum are two) times the units (2 to 4).
+// Measures independent chains of products and sums. Their number hides the latency: cycles of a
+// step (4, or 8 for separate product and sum) times the number of units (2 to 4).
 template <typename V, int kChains>
 static int64_t dnn_probe_multiply(int64_t rounds) {
   static_assert(kChains >= 1 && kChains <= kDnnMostChains, "a variable for each chain");
@@ -66,7 +66,7 @@ static int64_t dnn_probe_multiply(int64_t rounds) {
   float numbers[kLanes * (kChains + 2)];
   for (int i = 0; i < kLanes * (kChains + 2); ++i) numbers[i] = 0.5f + static_cast<float>(i) / 4096;
   float* from = numbers;
-  DNN_OPAQUE(from);  // or all is computed by the compiler
+  DNN_OPAQUE(from);  // otherwise the compiler computes everything
   V a = dnn_load<V>(from + kChains * kLanes), b = dnn_load<V>(from + (kChains + 1) * kLanes);
   dnn_in_register(a);
   dnn_in_register(b);
@@ -96,8 +96,8 @@ static int64_t dnn_probe_multiply(int64_t rounds) {
   return rounds * kChains * kLanes;
 }
 
-// The same of another kind: Product::Add adds to the lanes of a sum kProducts products of two
-// operands of groups of numbers, by the instruction that kernels use.
+// The same for another kind of products: Product::Add adds kProducts products of two operands to
+// the lanes of a sum, by the instruction that kernels use.
 template <typename Product, int kChains, int kProducts>
 static int64_t dnn_probe_products(int64_t rounds) {
   static_assert(kChains >= 1 && kChains <= kDnnMostChains, "a variable for each chain");

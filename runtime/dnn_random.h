@@ -1,6 +1,6 @@
-// Random numbers by counters: an element depends on a seed, a stream, an iteration and its place
-// alone, so that any chip and any number of threads give the same bits. Package opaque of the
-// compiler has the same functions in Go (random.go), which says what they compute.
+// Counter-based random numbers: an element depends only on a seed, a stream, an iteration and its
+// index, so that any chip and any number of threads produce the same bits. Package opaque of the
+// compiler has the same functions in Go; random.go describes what they compute.
 //
 // Everything has internal linkage, as in dnn_math.h.
 #ifndef RULES_DNN_RUNTIME_DNN_RANDOM_H_
@@ -12,7 +12,7 @@
 
 namespace dnn_random {
 
-// Block `block` of Philox4x32-10.
+// Computes block `block` of Philox4x32-10.
 static inline void Words(int64_t block, int64_t iteration, int64_t stream, int64_t seed,
                          uint32_t w[4]) {
   uint32_t c0 = (uint32_t)block, c1 = (uint32_t)iteration;
@@ -30,11 +30,11 @@ static inline void Words(int64_t block, int64_t iteration, int64_t stream, int64
   w[0] = c0, w[1] = c1, w[2] = c2, w[3] = c3;
 }
 
-// The product of two numbers with 31 binary digits behind the point; kOne is 1.
+// Multiplies two numbers with 31 fraction bits; kOne is 1.
 constexpr int64_t kOne = (int64_t)1 << 31;
 static inline int64_t Times(int64_t a, int64_t b) { return (a * b) >> 31; }
 
-// -2 log((w + 1/2) / 2^32).
+// Returns -2 log((w + 1/2) / 2^32).
 static inline int64_t TwiceLog(uint32_t w) {
   constexpr int64_t kTwo32 = (int64_t)1 << 32, kRootOf2 = 6074000999;
   constexpr int64_t kSeries[] = {195225786, 238609294, 306783378, 429496730, 715827883, kOne};
@@ -50,7 +50,7 @@ static inline int64_t TwiceLog(uint32_t w) {
   return y > 0 ? y : 0;
 }
 
-// Sine and cosine of `turn` parts of 2^32 of a turn.
+// Computes the sine and cosine of turn / 2^32 of a full turn.
 static inline void SinCos(uint32_t turn, int64_t* sine, int64_t* cosine) {
   constexpr int64_t kSine[] = {19522579, 29826162, 51130563, 107374182, 357913941};
   constexpr int64_t kCosine[] = {16268816, 23860929, 38347922, 71582788, 178956971, kOne / 2};
@@ -67,7 +67,7 @@ static inline void SinCos(uint32_t turn, int64_t* sine, int64_t* cosine) {
   *cosine = quarter & 2 ? -q : q;
 }
 
-// The whole part of a square root.
+// Returns the integer part of a square root.
 static inline int64_t Root(uint64_t x) {
   uint64_t r = 0;
   for (uint64_t bit = (uint64_t)1 << 31; bit > 0; bit >>= 1) {
@@ -77,8 +77,8 @@ static inline int64_t Root(uint64_t x) {
   return (int64_t)r;
 }
 
-// Two numbers of the normal distribution. The root has 28 binary digits behind the point, and the
-// products have 59.
+// Computes two numbers of the normal distribution. The root has 28 fraction bits, and the products
+// have 59.
 static inline void Normals(uint32_t length, uint32_t turn, float* x, float* y) {
   const int64_t r = Root((uint64_t)TwiceLog(length) << 25);
   int64_t s, c;
@@ -87,7 +87,7 @@ static inline void Normals(uint32_t length, uint32_t turn, float* x, float* y) {
   *y = (float)(r * s) / 576460752303423488.0f;
 }
 
-// The bits of a number, as an argument has them.
+// Converts an argument's bits to a float.
 static inline float Number(int64_t bits) {
   const uint32_t b = (uint32_t)bits;
   float x;
@@ -101,7 +101,7 @@ static inline float Uniform(uint32_t w) { return (float)(w >> 8) / 16777216.0f; 
 
 namespace dnn_opaque {
 
-// n numbers a + b * x, x being of the normal distribution or of [0, 1).
+// Writes n numbers a + b * x, where x has a normal distribution or is uniform in [0, 1).
 template <class E>
 static void Random(const int64_t* seed, const int64_t* iteration, typename E::Stored* y, int64_t n,
                    bool normal, int64_t a, int64_t b, int64_t stream, int*) {

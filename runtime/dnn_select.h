@@ -9,8 +9,8 @@
 
 namespace dnn_opaque {
 
-// Whether element p, of index a, comes before element q, of index b, in descending order (largest)
-// or in ascending order: a NaN after every number, and equal ones in the order of their indices.
+// Reports whether element p with index a precedes element q with index b in descending (largest) or
+// ascending order. A NaN follows every number, and equal elements are ordered by index.
 template <class T>
 static bool first_of(T p, T q, int64_t a, int64_t b, bool largest) {
   if (largest ? p > q : p < q) return true;
@@ -18,11 +18,11 @@ static bool first_of(T p, T q, int64_t a, int64_t b, bool largest) {
   return is_nan(q) && (!is_nan(p) || a < b);
 }
 
-// How many neighbours are looked through at once.
+// The number of neighbours that are tested together.
 constexpr int64_t kLook = 32;
 
-// From where on, of j to n, an element may come before a number of a lower index: none does in the
-// groups of neighbours that are left out.
+// Returns a position from j on before which no element precedes `worst`, a number of a lower index;
+// it skips whole groups of kLook neighbours.
 template <class T>
 static int64_t next_better(const T* x, int64_t j, int64_t n, T worst, bool largest) {
   for (; j + kLook <= n; j += kLook) {
@@ -33,12 +33,12 @@ static int64_t next_better(const T* x, int64_t j, int64_t n, T worst, bool large
   return j;
 }
 
-// How many lines that lie side by side are looked through together: gen/ops/topk.go gives each of
-// them k numbers of scratch memory.
+// The number of adjacent lines that are processed together; gen/ops/topk.go reserves k numbers of
+// scratch memory for each.
 constexpr int64_t kLines = 32;
 
-// Whether an element of a row may come before the worst one of its line: where that is a NaN, any
-// may.
+// Reports whether an element of a row may precede the worst one of its line; if that is NaN, any
+// element may.
 template <class E>
 static bool any_better(const typename E::Stored* row, const typename E::Number* worst,
                        int64_t lines, bool largest) {
@@ -50,8 +50,8 @@ static bool any_better(const typename E::Stored* row, const typename E::Number* 
   return better != 0;
 }
 
-// Selects in some lines that lie side by side, inner elements from one row to the next: the first
-// of the k elements of each so far to give way is that on top of its heap, in order + k * line.
+// Selects in adjacent lines; the next row is `inner` elements further. The k best elements of line
+// l so far are a heap at order + k * l, whose root is the worst of them.
 template <class E>
 static void SelectBeside(const typename E::Stored* x, int64_t* order, int64_t lines, int64_t n,
                          int64_t inner, int64_t k, bool largest) {
@@ -82,10 +82,10 @@ static void SelectBeside(const typename E::Stored* x, int64_t* order, int64_t li
   for (int64_t l = 0; l < lines; ++l) unheap(order + l * k, k, before(l));
 }
 
-// How many elements of each line are kept sorted: of more, heaps take less.
+// The maximum number of elements of each line that are kept sorted; heaps are faster for more.
 constexpr int64_t kFew = 16;
 
-// Lines whose elements are compared at once, as lanes of four bytes each.
+// The number of lines that are compared at once, as lanes of four bytes.
 constexpr int64_t kLanes = 16;
 typedef int32_t Indices __attribute__((vector_size(4 * kLanes)));
 
@@ -94,19 +94,19 @@ struct lanes {
   typedef T Type __attribute__((vector_size(4 * kLanes)));
 };
 
-// In which lanes a number comes before one of a lower index: where NaN is compared nothing holds.
+// Finds the lanes in which a number precedes one of a lower index; no comparison with NaN holds.
 template <class V>
 static void come_first(const V* x, const V* kept, bool largest, Indices* first) {
   *first = (*x == *x) & ~(largest ? *x <= *kept : *x >= *kept);
 }
 
-// Selects a few in kLanes lines that lie side by side: an element takes the place of the first one
-// that it comes before, which moves down with those behind it.
+// Selects a few elements in kLanes adjacent lines by insertion: an element is inserted before the
+// first one that it precedes, and moves the following ones down.
 template <class T>
 static void SelectFew(const T* x, int64_t* order, int64_t n, int64_t inner, int64_t k,
                       bool largest) {
   typedef typename lanes<T>::Type Values;
-  if (k > kFew) return;  // nobody asks for more: compilers see that there is room
+  if (k > kFew) return;  // callers ensure it; it shows compilers that there is room
   Values best[kFew] = {};
   Indices at[kFew] = {};
   for (int64_t j = 0; j < n; ++j) {
@@ -128,7 +128,7 @@ static void SelectFew(const T* x, int64_t* order, int64_t n, int64_t inner, int6
     for (int64_t s = 0; s < held; ++s) {
       Indices here;
       come_first(&moved, &best[s], largest, &here);
-      moves |= here;  // what moved down came before all behind it, also before its equals
+      moves |= here;  // an element that moved down precedes all behind it, even equal ones
       const Values kept = best[s];
       const Indices kept_at = at[s];
       best[s] = moves ? moved : kept;
@@ -146,7 +146,7 @@ static void SelectFew(const T* x, int64_t* order, int64_t n, int64_t inner, int6
   }
 }
 
-// Selects in lines that lie side by side.
+// Selects in adjacent lines.
 template <class E>
 static void SelectLines(const typename E::Stored* x, int64_t* order, int64_t lines, int64_t n,
                         int64_t inner, int64_t k, bool largest) {
@@ -161,7 +161,7 @@ static void SelectLines(const typename E::Stored* x, int64_t* order, int64_t lin
   SelectBeside<E>(x, order, lines, n, inner, k, largest);
 }
 
-// Selects in one line of neighbours.
+// Selects in one contiguous line.
 template <class E>
 static void SelectLine(const typename E::Stored* x, int64_t* order, int64_t n, int64_t k,
                        bool largest) {
@@ -184,10 +184,10 @@ static void SelectLine(const typename E::Stored* x, int64_t* order, int64_t n, i
   unheap(order, k, before);
 }
 
-// The k first elements of each line of [outer][n][inner] along the middle axis in descending order
-// (largest), or in ascending order, and their indices. Of equal elements the one of the
-// lower index comes first; a NaN comes after every number. Results may be null. order has k
-// numbers for each of min(inner, kLines) lines.
+// Finds the first k elements of each line of [outer][n][inner] along the middle axis, in descending
+// (largest) or ascending order, and their indices. Equal elements are ordered by index; a NaN
+// follows every number. Results may be null. order has room for k numbers for each of min(inner,
+// kLines) lines.
 template <class E>
 static void TopK(const typename E::Stored* x, typename E::Stored* values, int64_t* indices,
                  int64_t* order, int64_t outer, int64_t n, int64_t inner, int64_t k, bool largest,
@@ -199,7 +199,7 @@ static void TopK(const typename E::Stored* x, typename E::Stored* values, int64_
   const int64_t lines = dnn_min(inner, kLines);
   for (int64_t o = 0; k > 0 && o < outer; ++o) {
     for (int64_t i = 0; i < inner; i += lines) {
-      // The last lines are looked through with some of those before them.
+      // The last group overlaps the one before it.
       const int64_t first = dnn_min(i, inner - lines);
       const typename E::Stored* const from = x + o * n * inner + first;
       if (inner == 1) {
@@ -218,12 +218,12 @@ static void TopK(const typename E::Stored* x, typename E::Stored* values, int64_
   }
 }
 
-// The least and greatest coordinate along each of two axes.
+// The minimum and maximum coordinate along each of two axes.
 struct Box {
   float lo[2], hi[2];
 };
 
-// x is two corners y, x, y, x in any order, or center x, center y, width, height.
+// Makes a box from two corners y, x, y, x in any order, or from center x, center y, width, height.
 DNN_OPAQUE_FN Box BoxOf(const float* x, bool centers) {
   Box b;
   for (int a = 0; a < 2; ++a) {
@@ -242,13 +242,13 @@ DNN_OPAQUE_FN Box BoxOf(const float* x, bool centers) {
   return b;
 }
 
-// A product that is rounded by itself, whatever sum it is part of.
+// Returns a product that is rounded separately, even if it is part of a sum.
 DNN_OPAQUE_FN float Area(float x, float y) {
   return static_cast<float>(static_cast<double>(x) * static_cast<double>(y));
 }
 
-// Whether the intersection of two boxes is more than a part of their union. Boxes without area
-// overlap nothing.
+// Reports whether the intersection of two boxes is more than `part` of their union. Boxes without
+// area do not overlap.
 DNN_OPAQUE_FN bool Overlap(const Box& a, const Box& b, float part) {
   float side[2];
   for (int k = 0; k < 2; ++k) {
@@ -265,7 +265,7 @@ DNN_OPAQUE_FN bool Overlap(const Box& a, const Box& b, float part) {
   return common / all > part;
 }
 
-// The boxes that are selected of one batch and class, a coordinate after the other.
+// The selected boxes of one batch and class, as an array for each coordinate.
 struct Selected {
   float *lo[2], *hi[2];
   int64_t count;
@@ -279,9 +279,9 @@ DNN_OPAQUE_FN void Select(Selected* s, const Box& b) {
   ++s->count;
 }
 
-// Whether a box overlaps one of those that are selected. Most boxes do not meet at all: comparisons
-// alone, without branches, find some that do, and only of these it is computed how much they have
-// in common. Boxes with a coordinate that is NaN have no area.
+// Reports whether a box overlaps a selected one. Most boxes do not intersect: branch-free
+// comparisons find groups that have an intersection, and only for these the area is computed. Boxes
+// with a NaN coordinate have no area.
 DNN_OPAQUE_FN bool OverlapsSelected(const Box& b, const Selected& s, float part) {
   const int64_t step = 128;
   for (int64_t begin = 0; begin < s.count; begin += step) {
@@ -303,9 +303,9 @@ DNN_OPAQUE_FN bool OverlapsSelected(const Box& b, const Selected& s, float part)
 }
 
 // Selects, for each batch and class, at most *most boxes in descending order of their scores above
-// *least, none of which overlaps a selected one by more than *overlap: rows of batch, class,
-// box. Boxes of equal scores come in their order, and those whose score is NaN last. order
-// has n numbers, and corners 4 n.
+// *least, such that no box overlaps a selected one by more than *overlap. Writes rows of batch,
+// class and box index. Boxes of equal score are ordered by index; boxes with a NaN score are last.
+// order has room for n numbers, and corners for 4 n.
 DNN_OPAQUE_FN void NonMaxSuppression(const float* boxes, const float* scores, const int64_t* most,
                                      const float* overlap, const float* least, int64_t* y,
                                      int64_t* order, float* corners, int64_t batches,

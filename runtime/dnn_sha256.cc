@@ -23,7 +23,7 @@ uint32_t BigEndian(const uint8_t* p) {
   return uint32_t{p[0]} << 24 | uint32_t{p[1]} << 16 | uint32_t{p[2]} << 8 | uint32_t{p[3]};
 }
 
-// One round; the caller renames the eight words instead of moving them.
+// Computes one round; the caller renames the eight words instead of moving them.
 DNN_ALWAYS_INLINE void Round(uint32_t a, uint32_t b, uint32_t c, uint32_t* d, uint32_t e,
                              uint32_t f, uint32_t g, uint32_t* h, uint32_t word) {
   const uint32_t t =
@@ -32,7 +32,7 @@ DNN_ALWAYS_INLINE void Round(uint32_t a, uint32_t b, uint32_t c, uint32_t* d, ui
   *h = t + (Rotate(a, 2) ^ Rotate(a, 13) ^ Rotate(a, 22)) + ((a & b) | (c & (a | b)));
 }
 
-// Word i + n of a block's 64, of which w holds the last 16.
+// Returns word i + n of a block's 64; w holds the last 16.
 DNN_ALWAYS_INLINE uint32_t Word(uint32_t* w, int i, int n) {
   if (i == 0) return w[n];
   const uint32_t x = w[(n + 1) % 16], y = w[(n + 14) % 16];
@@ -76,7 +76,7 @@ void Sha256(const uint8_t* data, size_t bytes, uint8_t hash[32]) {
   uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                        0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   Blocks(data, bytes / kBlock, state);
-  // The rest, a one, zeros, and the number of bits at the end of a block.
+  // Append a one bit, zeros, and the number of bits at the end of a block.
   uint8_t end[2 * kBlock] = {};
   const size_t rest = bytes % kBlock, count = rest < kBlock - 8 ? 1 : 2;
   if (rest > 0) memcpy(end, data + (bytes - rest), rest);

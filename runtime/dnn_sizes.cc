@@ -103,8 +103,8 @@ Status EvalArena(const Description* d, const int64_t* sym, int64_t* bytes) {
 
 namespace {
 
-// Binds the symbols and evaluates all sizes: whatever is asked about dims, either all is possible
-// with them or nothing is, for the same reason.
+// Binds the symbols and evaluates all sizes. All queries about dimensions use it, so that either
+// all succeed or all fail for the same reason.
 Status BindAll(const Description* d, const int64_t* sym, Symbols* all, int64_t* arena) {
   Status status = BindSymbols(d, sym, all);
   int64_t bytes = 0;

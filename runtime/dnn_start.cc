@@ -1,4 +1,4 @@
-// Runs that are started, and waited for later.
+// Asynchronous runs: Start and Wait.
 #include "runtime/dnn_context.h"
 
 namespace rules_dnn {
@@ -9,7 +9,7 @@ size_t RoundUp(int64_t n) {
   return (static_cast<size_t>(n) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Whether a buffer lies on the device, and steps of the processor read or write it.
+// Reports whether a buffer is in the device's memory and steps on the processor read or write it.
 bool Staged(const Context* c, int32_t i) {
   const Description* const d = c->model->description;
   const DeviceInfo& info = *d->device;
@@ -17,7 +17,7 @@ bool Staged(const Context* c, int32_t i) {
   return i < d->input_count ? info.host_inputs[i] != 0 : info.host_outputs[i - d->input_count] != 0;
 }
 
-// Takes memory for copies of what is staged, which only grows.
+// Allocates memory for the host copies of staged buffers; it only grows.
 Status TakeStaged(Context* c, int32_t count) {
   size_t bytes = 0;
   for (int32_t i = 0; i < count; ++i) {
@@ -33,7 +33,7 @@ Status TakeStaged(Context* c, int32_t count) {
   return Status::kOk;
 }
 
-// Tells the program where its inputs and outputs lie; what is staged lies in its copy.
+// Sets the pointers to inputs and outputs; for a staged buffer it points to the host copy.
 Status Place(Context* c) {
   const Description* const d = c->model->description;
   const int32_t count = d->input_count + d->output_count;
@@ -52,7 +52,7 @@ Status Place(Context* c) {
   return status;
 }
 
-// Writes the copies of staged outputs back.
+// Writes the host copies of staged outputs back to the device.
 Status StoreStaged(Context* c) {
   const Description* const d = c->model->description;
   for (int32_t i = d->input_count; i < d->input_count + d->output_count; ++i) {
@@ -73,7 +73,7 @@ Status TakeBuffers(Context* c, const Buffer* in, const Buffer* out) {
   return CheckBuffers(c);
 }
 
-// What the program's steps see; its transfers of what is staged go by the copy.
+// Sets what the program's steps see; transfers of staged buffers use the host copies.
 void Show(Context* c) {
   const Description* const d = c->model->description;
   DeviceContext* const device = c->ctx.device;
@@ -118,7 +118,7 @@ Status Wait(Context* c) {
   if (c == nullptr) return Status::kNullArgument;
   DeviceContext* const device = c->ctx.device;
   if (device == nullptr) return c->status;
-  // A later call that was refused may have left runs on their way.
+  // A later call that was rejected may have left runs in progress.
   const char* refused = nullptr;
   const Status status = device->backend->finish(device, c->status, &refused);
   if (status == c->status && refused == nullptr) return status;

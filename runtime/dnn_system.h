@@ -1,7 +1,7 @@
-// What lies under the runtime: an operating system, or on a DSP a C library's little. There it
-// starts no threads and sees no files and no environment, and takes from the C library
-// memcpy, memmove, memset, memcmp, strcmp, malloc and free alone: a program that has none defines
-// these.
+// The layer below the runtime: an operating system, or a minimal C library on a DSP. On a DSP the
+// runtime starts no threads and reads neither files nor the environment. From the C library it uses
+// only memcpy, memmove, memset, memcmp, strcmp, malloc and free; a program without a C library
+// defines these itself.
 #ifndef RULES_DNN_RUNTIME_DNN_SYSTEM_H_
 #define RULES_DNN_RUNTIME_DNN_SYSTEM_H_
 
@@ -12,7 +12,7 @@
 #endif
 
 #ifdef RULES_DNN_BARE
-// Compilers for a DSP need have no headers of a C library.
+// A DSP's compiler may come without headers of a C library.
 extern "C" {
 void* memcpy(void* to, const void* from, size_t bytes);
 void* memset(void* to, int byte, size_t bytes);
@@ -29,7 +29,7 @@ void free(void* memory);
 namespace rules_dnn {
 inline namespace v1 {
 
-// A variable of the environment; null where there is none.
+// Returns an environment variable; null if it is not set.
 inline const char* Environment(const char* name) {
 #ifdef RULES_DNN_BARE
   (void)name;

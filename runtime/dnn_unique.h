@@ -14,7 +14,7 @@ struct Slices {
   const typename E::Stored* x;
   int64_t outer, n, inner;
 
-  // -1, 0 or 1 by the first elements in which two slices differ.
+  // Compares two slices lexicographically; returns -1, 0 or 1.
   int order(int64_t a, int64_t b) const {
     for (int64_t o = 0; o < outer; ++o) {
       const typename E::Stored* const p = x + (o * n + a) * inner;
@@ -28,17 +28,18 @@ struct Slices {
   }
 };
 
-// One of equal slices each, in the slices' order where `sorted`, else in that of their first
-// occurrences; which those are; the number of each slice's equal in y; and how often each occurs.
-// Results that are null are left out. work has 3 * n numbers.
+// Finds the distinct slices and writes them to y, in sorted order if `sorted`, else in order of
+// their first occurrences. `first` receives the index of each first occurrence, `inverse` the index
+// in y of each slice, and `counts` the number of occurrences. Outputs may be null. work has room
+// for 3 * n numbers.
 template <class E>
 static void Unique(const typename E::Stored* x, typename E::Stored* y, int64_t* first,
                    int64_t* inverse, int64_t* counts, int64_t* work, int64_t outer, int64_t n,
                    int64_t inner, bool sorted, int64_t* count, int* bad) {
   const Slices<E> s = {x, outer, n, inner};
-  int64_t* const order = work;           // the slices in order
-  int64_t* const same = work + n;        // the first slice that equals each
-  int64_t* const number = work + 2 * n;  // of that one in y
+  int64_t* const order = work;           // indices of the slices in sorted order
+  int64_t* const same = work + n;        // for each slice, the first one that is equal
+  int64_t* const number = work + 2 * n;  // index in y of that first slice
   for (int64_t i = 0; i < n; ++i) order[i] = i;
   sort(order, n, [&s](int64_t a, int64_t b) {
     const int c = s.order(a, b);

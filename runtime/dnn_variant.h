@@ -1,4 +1,4 @@
-// Which of a model's kernels run; internal to the runtime.
+// Chooses which of a model's kernels run; internal to the runtime.
 #ifndef RULES_DNN_RUNTIME_DNN_VARIANT_H_
 #define RULES_DNN_RUNTIME_DNN_VARIANT_H_
 
@@ -7,8 +7,8 @@
 namespace rules_dnn {
 inline namespace v1 {
 
-// Finds the number of the variant of a name. Where that is null it is the one that DNN_VARIANT in
-// the environment names, or, without it, the last one that this processor runs.
+// Finds the index of the variant with a name. If name is null, it is the variant that the
+// environment variable DNN_VARIANT names; without that, the last one that this processor can run.
 Status ChooseVariant(const Description* d, const char* name, int32_t* variant);
 
 }  // namespace v1

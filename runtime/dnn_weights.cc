@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMagicBytes = sizeof(WeightsHeader::magic);
 
-// The header says whose weights these are, and is itself whole.
+// Checks that the header is complete and belongs to the model.
 Status CheckHeader(const Description* d, const uint8_t* file, size_t bytes) {
   const size_t some = bytes < kMagicBytes ? bytes : kMagicBytes;
   if (memcmp(file, RULES_DNN_WEIGHTS_MAGIC, some) != 0) return Status::kBadWeights;

@@ -1,4 +1,4 @@
-// A model's packed constants: the library's own, or those of a weights file; internal to the
+// A model's packed constants, from the library itself or from a weights file; internal to the
 // runtime.
 #ifndef RULES_DNN_RUNTIME_DNN_WEIGHTS_H_
 #define RULES_DNN_RUNTIME_DNN_WEIGHTS_H_
@@ -8,10 +8,10 @@
 namespace rules_dnn {
 inline namespace v1 {
 
-// Finds the constants, and says what is wrong with a weights file.
+// Finds the constants; returns the problem of a weights file as a status.
 Status FindWeights(const Description* d, const Options& o, const uint8_t** weights);
 
-// The SHA-256 of bytes.
+// Computes the SHA-256 of bytes.
 void Sha256(const uint8_t* data, size_t bytes, uint8_t hash[32]);
 
 }  // namespace v1

@@ -1,4 +1,4 @@
-// Words of a failure, for people; internal to the runtime.
+// Text about a failure; internal to the runtime.
 #ifndef RULES_DNN_RUNTIME_DNN_WORDS_H_
 #define RULES_DNN_RUNTIME_DNN_WORDS_H_
 
@@ -8,7 +8,7 @@
 namespace rules_dnn {
 inline namespace v1 {
 
-// Text in somebody's memory, of which as much is kept as fits.
+// Collects text in the caller's memory; drops what exceeds the capacity.
 class Words {
  public:
   Words(char* text, size_t capacity);

@@ -1,4 +1,5 @@
-// Package hexagontest runs the example's network in integers on Qualcomm's DSP, under qemu-hexagon, as the rules build it.
+// Package hexagontest runs the example's quantized network on Qualcomm's DSP, under qemu-hexagon,
+// as the rules build it.
 package hexagontest
 
 import (
@@ -27,13 +28,13 @@ var (
 	labels  = flag.String("labels", "", "what they show (JSON)")
 )
 
-// pictures is how many are classified, in batches.
+// pictures is the number of classified pictures, in batches.
 const (
 	pictures = 32
 	batch    = 8
 )
 
-// images are some pictures as the network reads them.
+// images returns pictures as the network's input.
 func images(t *testing.T, first, count int) *ir.Tensor {
 	f, err := os.Open(*sheet)
 	require.NoError(t, err)
@@ -55,7 +56,8 @@ func images(t *testing.T, first, count int) *ir.Tensor {
 	return x
 }
 
-// TestClassify: the DSP's library answers with the bytes of the interpreter, which computes in integers, too, and right about most pictures.
+// TestClassify checks that the DSP's library returns the same bytes as the interpreter, which also
+// computes in integers, and that most answers are right.
 func TestClassify(t *testing.T) {
 	if *program == "" {
 		t.Skip("Bazel builds the program: bazel test //app/hexagontest:hexagontest_test")
@@ -99,7 +101,7 @@ func TestClassify(t *testing.T) {
 	assert.Positive(t, packets)
 }
 
-// best is the number of a picture's greatest logit.
+// best returns the class of picture n with the largest logit.
 func best(logits *ir.Tensor, n int) int {
 	most, at := math.Inf(-1), 0
 	classes := int(logits.Shape[1])

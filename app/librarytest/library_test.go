@@ -1,4 +1,4 @@
-// Package librarytest compares what Bazel builds of the example's networks.
+// Package librarytest compares libraries that Bazel builds of the example's networks.
 package librarytest
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSmaller: the library of the pruned network is smaller than that of the dense one.
+// TestSmaller checks that the library of the pruned network is smaller than the dense network's.
 func TestSmaller(t *testing.T) {
 	if os.Getenv("TEST_SRCDIR") == "" {
 		t.Skip("./bazelw test //app/librarytest:librarytest_test builds what this test reads")

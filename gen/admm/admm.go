@@ -62,15 +62,16 @@ func Defaults() Options {
 	return o
 }
 
-// Residual is how far a layer's weights are from the constraints.
+// Residual measures the distance of a layer's weights W from the constraints in an iteration.
 type Residual struct {
-	Iteration int     `json:"iteration"`
-	Layer     string  `json:"layer"`
-	Rho       float64 `json:"rho"`
-	// Patterns and Connectivity are |W - Z| and |W - Y| over |W|: the primal residuals.
-	Patterns     float64 `json:"patterns"`
+	Iteration int     `json:"iteration"` // the iteration, from 1 on
+	Layer     string  `json:"layer"`     // the name of the layer's weights
+	Rho       float64 `json:"rho"`       // the weight of the quadratic terms in this iteration
+	// The primal residual of the patterns, |W - Z| / |W|.
+	Patterns float64 `json:"patterns"`
+	// The primal residual of the connectivity, |W - Y| / |W|.
 	Connectivity float64 `json:"connectivity"`
-	// Moved is how far Z and Y went from those before, over |W|: the dual residual without rho.
+	// The change of Z and Y in this iteration over |W|: the dual residual without rho.
 	Moved float64 `json:"moved"`
 }
 
@@ -85,10 +86,10 @@ type Outcome struct {
 	Trained   []Trained
 }
 
-// Trained is how a training of several went, epoch by epoch where the trainer tells.
+// Trained lists the metrics of a training job, epoch by epoch if the trainer reports them.
 type Trained struct {
-	Name   string          `json:"name"`
-	Epochs []train.Metrics `json:"epochs"`
+	Name   string          `json:"name"`   // the name of the job's folder
+	Epochs []train.Metrics `json:"epochs"` // the metrics after each epoch
 }
 
 // Run is a pruning in a folder: run again there it goes on.

@@ -13,161 +13,163 @@ import (
 	"rules_dnn/gen/target"
 )
 
-// Manifest is the file's structure. Sizes are bytes; expressions are over the symbols.
+// Manifest is the structure of the file. Sizes are bytes; expressions are over the symbols.
 type Manifest struct {
 	Generator string   `json:"generator"` // the compiler and its version
 	Api       string   `json:"api"`       // the name of the header
-	Chip      string   `json:"chip"`      // the name of the chip, the most capable of several
-	Inputs    []Tensor `json:"inputs"`    // in the order of the API
-	Outputs   []Tensor `json:"outputs"`   // in the order of the API
+	Chip      string   `json:"chip"`      // the name of the chip; of several, the most capable one
+	Inputs    []Tensor `json:"inputs"`    // the inputs in the order of the API
+	Outputs   []Tensor `json:"outputs"`   // the outputs in the order of the API
 	Symbols   []Symbol `json:"symbols"`   // dimensions that are known at run time
-	// Checks are what a run's dimensions must satisfy.
+	// Conditions on a run's dimensions.
 	Checks          []string `json:"checks"`
-	ArenaBytes      string   `json:"arena_bytes"`              // memory for values in a run
-	ArenaLowerBound string   `json:"arena_lower_bound_bytes"`  // what lives at once, at most
-	ScratchBytes    string   `json:"scratch_bytes_per_worker"` // memory of each thread
+	ArenaBytes      string   `json:"arena_bytes"`              // memory for intermediate values in a run
+	ArenaLowerBound string   `json:"arena_lower_bound_bytes"`  // the maximum of what is live at once, a lower bound of the arena
+	ScratchBytes    string   `json:"scratch_bytes_per_worker"` // scratch memory of each thread
 	WeightsBytes    int64    `json:"weights_bytes"`            // packed constants
 	Select          Select   `json:"select"`                   // the choice of layouts and kernels
-	// Variants are the chips that the library has kernels for, the least capable first; Chip is the last, whose kernels the blocks name.
+	// The chips that the library has kernels for, the least capable first. The last one is "chip",
+	// whose kernels are listed in the blocks.
 	Variants []Variant `json:"variants,omitempty"`
-	// Warnings are what makes the model slow, or wrong, and may be mended.
+	// Problems that make the model slow or wrong and can be mended.
 	Warnings []Warning `json:"warnings"`
-	// Precision is there where floats are stored in another type than the model's.
+	// The types of floats; absent if all are those of the model.
 	Precision *Precision `json:"precision,omitempty"`
-	// Quantized is there where the network is.
+	// The nodes that compute in integers; absent if the network is not quantized.
 	Quantized *Quantized `json:"quantized,omitempty"`
-	// Pruning is there where dnnc prune made the weights.
+	// The pruned layers; absent if dnnc prune did not make the weights.
 	Pruning *Pruning `json:"pruning,omitempty"`
-	Blocks  []Block  `json:"blocks"` // in the order in which they run
-	// Device is what runs launches beside the chip.
+	Blocks  []Block  `json:"blocks"` // the blocks on the chip, in the order of the program
+	// The device beside the chip; absent if there is none.
 	Device *Device `json:"device,omitempty"`
 }
 
-// Device is the memory of a device, and the blocks that it runs; those of the manifest are the chip's.
+// Device describes the memory of a device and the blocks that run on it.
 type Device struct {
-	// Name is that of the facts that its kernels are for.
+	// The name of the facts that its kernels are compiled for.
 	Name         string  `json:"name"`
-	ArenaBytes   string  `json:"arena_bytes"`              // memory for values
-	ScratchBytes string  `json:"scratch_bytes_per_worker"` // memory of a worker
-	Workers      int64   `json:"workers"`                  // work-items with memory of their own
+	ArenaBytes   string  `json:"arena_bytes"`              // memory for intermediate values
+	ScratchBytes string  `json:"scratch_bytes_per_worker"` // scratch memory of a worker
+	Workers      int64   `json:"workers"`                  // the number of work-items with scratch memory
 	WeightsBytes int64   `json:"weights_bytes"`            // constants on the device
-	Images       int     `json:"images"`                   // values in texture memory
-	Transfers    int     `json:"transfers"`                // steps that copy a value there or back
-	Blocks       []Block `json:"blocks"`                   // that it runs
+	Images       int     `json:"images"`                   // the number of values in texture memory
+	Transfers    int     `json:"transfers"`                // the number of steps that copy a value to or from the device
+	Blocks       []Block `json:"blocks"`                   // the blocks on the device
 }
 
-// Warning is of a kind, as dnnc's --accept names it.
+// Warning is a problem of a kind that dnnc's --accept names.
 type Warning struct {
 	Kind string `json:"kind"` // baseline, pruning or untiled
-	Text string `json:"text"` // for people
+	Text string `json:"text"` // the message for people
 }
 
-// Precision is in what types floats are stored, multiplied and summed that the model has in f32. Nodes is how many nodes give their results in
-// the type of storage, and F32 lists those that do not. Pairs is how many steps run kernels that sum products in pairs, by the processor's instructions
-// for the type; others widen what they multiply to f32.
+// Precision lists the types in which the model's f32 values are stored, multiplied and summed.
 type Precision struct {
-	Storage     string `json:"storage"`         // type in memory
-	Product     string `json:"product"`         // type of what is multiplied
-	Accumulator string `json:"accumulator"`     // type of sums
-	Nodes       int    `json:"nodes"`           // that give results in the type of storage
-	Pairs       int    `json:"pairs,omitempty"` // steps that sum pairs
-	F32         []Kept `json:"f32"`             // nodes that stay in f32
+	Storage     string `json:"storage"`     // the type in memory
+	Product     string `json:"product"`     // the type of factors
+	Accumulator string `json:"accumulator"` // the type of sums
+	Nodes       int    `json:"nodes"`       // the number of nodes whose results are stored in the storage type
+	// The number of steps whose kernels sum products in pairs, by the processor's instructions for
+	// the type; other kernels widen factors to f32.
+	Pairs int    `json:"pairs,omitempty"`
+	F32   []Kept `json:"f32"` // the nodes that stay in f32
 }
 
-// Quantized is how many nodes of a quantized network give integers, and Float lists those that give floats.
+// Quantized lists the nodes of a quantized network by the type of their results.
 type Quantized struct {
-	Nodes int    `json:"nodes"` // that give integers
-	Float []Kept `json:"float"` // nodes that give floats
+	Nodes int    `json:"nodes"` // the number of nodes with integer results
+	Float []Kept `json:"float"` // the nodes with float results
 }
 
-// Kept is a node that gives floats, and the reason.
+// Kept is a node with float results.
 type Kept struct {
-	Node string `json:"node"` // its name
+	Node string `json:"node"` // the node's name
 	Why  string `json:"why"`  // the reason
 }
 
-// Select is what the choice of layouts and kernels came to: estimated cycles of a run on one core,
-// and less than what no choice can take.
+// Select describes the chosen layouts and kernels.
 type Select struct {
-	Cycles      int64 `json:"cycles"`             // estimated, of a run on one core
-	LowerBound  int64 `json:"lower_bound_cycles"` // of any choice
-	Conversions int   `json:"conversions"`        // changes of layout between blocks
-	// StaleTuning is what the tuning record says that is true no more.
+	Cycles      int64 `json:"cycles"`             // estimated cycles of a run on one core
+	LowerBound  int64 `json:"lower_bound_cycles"` // a lower bound of the cycles of any choice
+	Conversions int   `json:"conversions"`        // the number of layout changes between blocks
+	// Entries of the tuning record that no longer match the model.
 	StaleTuning []string `json:"stale_tuning,omitempty"`
-	// Models are the performance models by which a search found what is to be measured, a line each.
+	// The performance models that a search used to propose kernels, a line each.
 	Models []string `json:"performance_models,omitempty"`
 }
 
 // Tensor is an input, output or operand.
 type Tensor struct {
 	Name   string   `json:"name"`             // the ONNX value's name
-	Type   string   `json:"type"`             // of an element
-	Shape  []string `json:"shape"`            // expressions over the symbols
+	Type   string   `json:"type"`             // the element type
+	Shape  []string `json:"shape"`            // the dimensions, as expressions over the symbols
 	Layout string   `json:"layout,omitempty"` // the order of elements in memory; row-major if absent
-	Place  string   `json:"place,omitempty"`  // in memory, for values of blocks
+	Place  string   `json:"place,omitempty"`  // the place in memory, for values of blocks
 }
 
 // Symbol is a dimension that is known at run time.
 type Symbol struct {
-	Name string `json:"name"` // as the API names it
-	Min  int64  `json:"min"`  // inclusive
-	Max  int64  `json:"max"`  // inclusive
-	// UpTo bounds a symbol that a run computes, by the symbols that the inputs give.
+	Name string `json:"name"` // the name in the API
+	Min  int64  `json:"min"`  // the minimum, inclusive
+	Max  int64  `json:"max"`  // the maximum, inclusive
+	// The bound of a symbol that a run computes, in terms of the symbols that the caller sets.
 	UpTo string `json:"up_to,omitempty"`
 }
 
 // Block is a step of the host program.
 type Block struct {
-	// Kernel is the function that computes the block; others of the model may share it.
+	// The function that computes the block; several blocks may share it.
 	Kernel string `json:"kernel,omitempty"`
-	// Where says in which runs the kernel computes the block, of several that do: "where 32 >= H, where 32 >= W".
+	// The condition under which this kernel computes the block, if several kernels do:
+	// "where 32 >= H, where 32 >= W".
 	Where  string   `json:"where,omitempty"`
-	Nodes  []string `json:"nodes"`  // names of the ONNX nodes that it computes
+	Nodes  []string `json:"nodes"`  // the names of the ONNX nodes that it computes
 	Ops    []string `json:"ops"`    // their operators
 	Anchor string   `json:"anchor"` // the kind of kernel
-	Tasks  string   `json:"tasks"`  // how many tasks threads share
-	Cycles int64    `json:"cycles"` // estimated
-	// FLOPs are the network's, Products what micro-kernels add up, Bytes those of operands and
-	// results; negative where not known. See plan.Work.
+	Tasks  string   `json:"tasks"`  // the number of tasks that threads share
+	Cycles int64    `json:"cycles"` // estimated cycles
+	// The floating-point operations of the network; negative if not known.
 	FLOPs    string `json:"flops"`
-	Products string `json:"products"` // that micro-kernels add up
-	Bytes    string `json:"bytes"`    // of operands and results
-	// Stages that are placed at the first Depth axes, before the one that gives the results.
+	Products string `json:"products"` // the products that micro-kernels accumulate; negative if not known
+	Bytes    string `json:"bytes"`    // bytes of operands and results; negative if not known
+	// The stages that are placed at the first axes, before the stage of the result.
 	Stages []string `json:"stages,omitempty"`
-	Depth  int      `json:"depth,omitempty"` // of axes at which stages are placed
-	// Schedule is the text of the schedule that the kernel follows, which package sched reads; where the kernel was made of one.
+	Depth  int      `json:"depth,omitempty"` // the number of axes at which stages are placed
+	// The schedule that the kernel was generated from, in the text form of package sched.
 	Schedule string `json:"schedule,omitempty"`
-	// Tiles are the micro-kernels: accumulators as pixels x vectors, FMAs of a call.
+	// The block's micro-kernels.
 	Tiles []Tile `json:"tiles,omitempty"`
-	// Tuning is there where the kernel was measured, or is to be.
+	// The block's kernels in tuning records; absent if the kernel was not and cannot be measured.
 	Tuning  *Tuning  `json:"tuning,omitempty"`
-	Reads   []Tensor `json:"reads"`   // operands
-	Results []Tensor `json:"results"` // results
+	Reads   []Tensor `json:"reads"`   // the operands
+	Results []Tensor `json:"results"` // the results
 }
 
-// Tuning is what the kernel was chosen from.
+// Tuning lists the kernels that a block's kernel was chosen from.
 type Tuning struct {
-	// Key is the block's in tuning records, and What the text there.
+	// The block's key in tuning records.
 	Key  string `json:"key"`
-	What string `json:"what"` // the text of the block in tuning records
-	// Kernel is the name of the kernel, and Kernels those of all that could be measured, where dnnc was asked for them.
-	Kernel  string   `json:"kernel"`
+	What string `json:"what"` // the block's description in tuning records
+	// The name of the chosen kernel.
+	Kernel string `json:"kernel"`
+	// The names of all kernels that could be measured, if dnnc was asked for them.
 	Kernels []string `json:"kernels,omitempty"`
-	// Params are the parameters of each of these, "" of one without.
+	// The parameters of each of these kernels; "" if a kernel has none.
 	Params []string `json:"params,omitempty"`
-	// Micros is what the record says that the kernel takes.
+	// The kernel's time in the record, in microseconds.
 	Micros float64 `json:"us,omitempty"`
 }
 
 // Tile is a micro-kernel that a block calls.
 type Tile struct {
-	Rows    int64 `json:"rows"`    // pixels or rows
-	Vectors int64 `json:"vectors"` // of accumulators in a row
-	Lanes   int64 `json:"lanes"`   // elements of a vector
-	FMAs    int64 `json:"fmas"`    // of a call
+	Rows    int64 `json:"rows"`    // the number of pixels or rows
+	Vectors int64 `json:"vectors"` // the number of accumulator vectors in a row
+	Lanes   int64 `json:"lanes"`   // the number of elements of a vector
+	FMAs    int64 `json:"fmas"`    // the number of multiply-adds of a call
 }
 
-// JSON prints the manifest of a program for a chip, which is the last of several if a library has kernels for them.
+// JSON prints the manifest of a program for a chip, which is the last of several if a library has
+// kernels for them.
 func JSON(p *plan.Program, generator, api, chip string, chips ...*target.Target) ([]byte, error) {
 	m := Manifest{Generator: generator, Api: api, Chip: chip, Variants: variants(p, chips),
 		ArenaBytes: p.ArenaBytes.String(), ArenaLowerBound: p.LowerBoundBytes.String(),

@@ -11,38 +11,41 @@ import (
 	"rules_dnn/gen/sched"
 )
 
-// Pruning is how many weights and multiply-adds (on one image; 0: not known) of a pruned network are left, and what computes its layers.
+// Pruning describes the pruned layers of a network and their kernels.
 type Pruning struct {
-	Retrained   bool          `json:"retrained"`    // the weights were trained with the masks
-	Layers      int           `json:"layers"`       // that are pruned
-	Weights     int64         `json:"weights"`      // of these layers
-	KeptWeights int64         `json:"kept_weights"` // that are left
-	MACs        int64         `json:"macs"`         // on one image; 0: not known
-	KeptMACs    int64         `json:"kept_macs"`    // that are left
-	Kernels     string        `json:"kernels"`      // what computes pruned layers, for people
-	Chosen      []PrunedLayer `json:"chosen"`       // what computes each of them
+	Retrained   bool          `json:"retrained"`    // whether the weights were trained with the masks
+	Layers      int           `json:"layers"`       // the number of pruned layers
+	Weights     int64         `json:"weights"`      // the number of their weights before pruning
+	KeptWeights int64         `json:"kept_weights"` // the number of weights that are kept
+	MACs        int64         `json:"macs"`         // multiply-adds on one image before pruning; 0: not known
+	KeptMACs    int64         `json:"kept_macs"`    // multiply-adds with the kept weights; 0: not known
+	Kernels     string        `json:"kernels"`      // a description of the kernels that compute pruned layers
+	Chosen      []PrunedLayer `json:"chosen"`       // the kernels of each pruned layer
 }
 
-// PrunedLayer is a pruned layer, and the blocks that compute it: none where another node took its place.
+// PrunedLayer is a pruned layer and the blocks that compute it; no blocks if another node replaced
+// it.
 type PrunedLayer struct {
-	Weights string        `json:"weights"`          // their name
-	Node    string        `json:"node"`             // that reads them
-	Packed  bool          `json:"packed,omitempty"` // asked for, even if other kernels are faster
-	Blocks  []PrunedBlock `json:"blocks"`           // that compute it
+	Weights string        `json:"weights"`          // the name of the layer's weights
+	Node    string        `json:"node"`             // the node that reads them
+	Packed  bool          `json:"packed,omitempty"` // whether packed storage was requested, even if other kernels are faster
+	Blocks  []PrunedBlock `json:"blocks"`           // the blocks that compute the layer
 }
 
-// PrunedBlock is one of the blocks that compute a layer.
+// PrunedBlock is a block that computes a pruned layer.
 type PrunedBlock struct {
-	Kernel string `json:"kernel"` // its function
-	// Where says in which runs, of several kernels.
+	Kernel string `json:"kernel"` // the block's function
+	// The condition under which this kernel runs, if there are several.
 	Where string `json:"where,omitempty"`
-	// Device reports whether the device beside the chip computes it.
+	// Whether it runs on the device beside the chip.
 	Device bool `json:"device,omitempty"`
-	// Encoding is how the weights are stored; left out where they are as the network has them, zeros too.
+	// The storage format of the weights; absent if they are stored like dense weights, zeros
+	// included.
 	Encoding string `json:"encoding,omitempty"`
-	// Ambiguous reports that nodes of several pruned layers have the same label, and that it is not known whose the block is.
+	// Whether nodes of several pruned layers have the same label, so that the block's layer is not
+	// known.
 	Ambiguous bool  `json:"ambiguous,omitempty"`
-	Cycles    int64 `json:"cycles"` // estimated
+	Cycles    int64 `json:"cycles"` // estimated cycles
 }
 
 // pruning is what a program says of it; nil: nothing.
@@ -96,8 +99,9 @@ func Chosen(p *plan.Program) ([]PrunedLayer, error) {
 	return out, nil
 }
 
-// layersOf are those of the layers of one label that a call computes: of several those whose weights it reads, as they are or packed, and all
-// where it reads none by name, as other passes rename weights.
+// layersOf are those of the layers of one label that a call computes: of several those whose
+// weights it reads, as they are or packed, and all where it reads none by name, as other passes
+// rename weights.
 func layersOf(c *plan.Call, layers []PrunedLayer, same []int) []int {
 	if len(same) < 2 {
 		return same

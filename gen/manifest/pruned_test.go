@@ -10,8 +10,8 @@ import (
 	"rules_dnn/gen/plan"
 )
 
-// TestSameLabels: nodes of several pruned layers may have one label. Their weights tell the blocks apart, and where these have other names, the
-// blocks are told of as ambiguous.
+// TestSameLabels: nodes of several pruned layers may have one label. Their weights tell the blocks
+// apart, and where these have other names, the blocks are told of as ambiguous.
 func TestSameLabels(t *testing.T) {
 	call := func(function, weights string) plan.Step {
 		w := ir.ConstValue(weights, ir.NewTensor(ir.F32, 1))
@@ -27,7 +27,8 @@ func TestSameLabels(t *testing.T) {
 	require.Equal(t, []PrunedBlock{{Kernel: "k2"}, shared}, layers[1].Blocks)
 }
 
-// TestSharedPoints: of weights of which groups of filters have what they keep, the block says how many points that is.
+// TestSharedPoints: of weights of which groups of filters have what they keep, the block says how
+// many points that is.
 func TestSharedPoints(t *testing.T) {
 	w, other := ir.ConstValue("w.kept_points", ir.NewTensor(ir.F32, 4, 80, 16)), ir.ConstValue("a network's.kept_points", ir.NewTensor(ir.F32, 3))
 	c := &plan.Call{Function: "k", Args: []*ir.Value{w, other}, Block: &blocks.Block{Origins: []string{"Conv"}}, Schedule: "stage 0\n"}

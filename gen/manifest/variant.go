@@ -9,19 +9,19 @@ import (
 
 // Variant is a chip that the library has kernels for.
 type Variant struct {
-	Chip string `json:"chip"` // its name
-	// CPUFeatures are what create() asks the processor for, Copts the flags that its sources are compiled with.
+	Chip string `json:"chip"` // the chip's name
+	// The processor features that create() checks.
 	CPUFeatures []string `json:"cpu_features"`
-	Copts       []string `json:"copts"` // flags of the C++ compiler
-	// Cycles are estimated, of a run on one core.
+	Copts       []string `json:"copts"` // the C++ compiler flags of its sources
+	// Estimated cycles of a run on one core.
 	Cycles int64 `json:"cycles"`
-	// WeightsBytes are those of the constants that its kernels read, OwnWeightsBytes of those that no other variant's do.
+	// Bytes of the constants that its kernels read.
 	WeightsBytes    int64 `json:"weights_bytes"`
-	OwnWeightsBytes int64 `json:"own_weights_bytes"` // that no other variant reads
-	// Kernels are the functions of its blocks, in the order of the blocks, and OwnKernels those that no variant before it runs.
+	OwnWeightsBytes int64 `json:"own_weights_bytes"` // bytes of the constants that only this variant reads
+	// The functions of its blocks, in the order of the blocks.
 	Kernels    []string `json:"kernels"`
-	OwnKernels []string `json:"own_kernels"` // that no variant before it runs
-	// Tuning is of each block, where one was measured or is to be.
+	OwnKernels []string `json:"own_kernels"` // the functions that no earlier variant runs
+	// The tuning of each block whose kernel was or can be measured.
 	Tuning []*Tuning `json:"tuning,omitempty"`
 }
 

@@ -11,12 +11,12 @@ import (
 	"rules_dnn/gen/passes/edit"
 )
 
-// Skipped is a weight tensor that is not pruned, and why.
+// Skipped is a weight tensor that is not pruned.
 type Skipped struct {
-	Name   string `json:"name"` // of the weights
-	Node   string `json:"node"` // that reads them
-	Op     string `json:"op"`
-	Reason string `json:"reason"`
+	Name   string `json:"name"`   // the name of the weights
+	Node   string `json:"node"`   // the node that reads them
+	Op     string `json:"op"`     // the node's ONNX operator
+	Reason string `json:"reason"` // the reason why the weights are not pruned
 }
 
 // Layers are the weight tensors that can be pruned, in the order in which the network uses them first, and those that cannot,

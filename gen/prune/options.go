@@ -13,27 +13,31 @@ import (
 	"rules_dnn/gen/jsonfile"
 )
 
-// Options are how a network is pruned: the rule's attributes, as JSON.
+// Options control how a network is pruned; they are the rule's attributes.
 type Options struct {
-	// Patterns is how many the set has; 0: none, kernels are kept whole.
+	// The number of patterns in a set; 0: no patterns, a kernel is kept or dropped as a whole.
 	Patterns int `json:"patterns"`
-	// Entries is how many taps kernels of a size keep, as {"3x3": 4}. Those of other sizes are kept whole.
+	// The number of taps that kernels of a size keep, for example {"3x3": 4}. Kernels of other
+	// sizes keep all taps.
 	Entries map[string]int `json:"entries"`
-	// Set is what has one set of patterns: the "model" (all layers of a size of kernels and of entries), or each "layer".
+	// What shares a set of patterns: the "model" (all layers with the same kernel size and number
+	// of entries), or each "layer" has its own.
 	Set string `json:"set"`
-	// Connectivity is how many times fewer kernels convolutions keep; 1 keeps all. Depthwise ones keep all: each of their kernels is a
-	// channel.
+	// The factor by which the number of kernels of convolutions is reduced; 1 keeps all. Depthwise
+	// convolutions keep all kernels, since each of them is a channel.
 	Connectivity float64 `json:"connectivity"`
-	// FullyConnected is that of Gemm and MatMul, whose kernels are single weights.
+	// The same factor for Gemm and MatMul, whose kernels are single weights.
 	FullyConnected float64 `json:"fully_connected"`
-	// Share is how many filters in a row have the same kernels.
+	// The number of consecutive filters that have the same kernels.
 	Share int `json:"share"`
-	// Packed stores what is left of layers packed, wherever kernels do so, even if others are faster.
+	// Whether kept weights are stored packed wherever kernels support it, even if other kernels are
+	// faster.
 	Packed bool `json:"packed,omitempty"`
-	// ExemptFirst leaves the first layer dense. Exempt are further ones, by the name of their weights or of their node.
-	ExemptFirst bool     `json:"exempt_first"`
-	Exempt      []string `json:"exempt,omitempty"`
-	// Sensitivity of layers, by the name of their weights, for the policy: any numbers.
+	// Whether the first layer stays dense.
+	ExemptFirst bool `json:"exempt_first"`
+	// Further layers that stay dense, by the name of their weights or of their node.
+	Exempt []string `json:"exempt,omitempty"`
+	// The sensitivity of layers, any numbers for the policy, by the name of their weights.
 	Sensitivity map[string]float64 `json:"sensitivity,omitempty"`
 }
 
@@ -58,7 +62,8 @@ const (
 	SetOfLayer = "layer"
 )
 
-// Defaults are PatDNN's: 8 patterns of 4 entries for kernels of 3x3, no kernels dropped, the first layer exempt.
+// Defaults are PatDNN's: 8 patterns of 4 entries for kernels of 3x3, no kernels dropped, the first
+// layer exempt.
 func Defaults() Options {
 	return Options{Patterns: 8, Entries: map[string]int{"3x3": 4}, Set: SetOfModel, Connectivity: 1, FullyConnected: 1, Share: 1, ExemptFirst: true}
 }
@@ -79,7 +84,8 @@ func ParseOptions(text []byte) (Options, error) {
 // kernelSize is a size of kernels, as KernelSize gives it.
 var kernelSize = regexp.MustCompile(`^[1-9][0-9]*(x[1-9][0-9]*)*$`)
 
-// KernelSize is how options and policies write a layer's kernels: "3x3"; "1" is a weight of a fully connected layer.
+// KernelSize is how options and policies write a layer's kernels: "3x3"; "1" is a weight of a fully
+// connected layer.
 func KernelSize(l *Layer) string {
 	if len(l.Shape) < 3 {
 		return "1"

@@ -14,84 +14,86 @@ import (
 	"rules_dnn/gen/masks"
 )
 
-// Report tells what pruning made of a network, as JSON.
+// Report describes the result of pruning a network.
 type Report struct {
-	Model string `json:"model"`
-	// Retrained reports that the weights had zeros wherever the masks have: they are as training left them. Otherwise pruning
-	// dropped Changed weights that were not zero.
-	Retrained bool  `json:"retrained"`
-	Changed   int64 `json:"changed_weights"`
-	// Channels is how many were taken out of the network, and Recalibrated how many BatchNormalizations got statistics anew.
-	Channels     int `json:"channels_taken_out"`
+	Model string `json:"model"` // the model's name
+	// Whether the weights already had zeros wherever the masks do, as after training with the masks.
+	Retrained bool `json:"retrained"`
+	// The number of nonzero weights that pruning set to zero.
+	Changed int64 `json:"changed_weights"`
+	// The number of channels that were removed from the network.
+	Channels int `json:"channels_taken_out"`
+	// The number of BatchNormalizations whose statistics were measured again.
 	Recalibrated int `json:"recalibrated"`
-	// Kernels says what computes pruned layers.
-	Kernels string   `json:"kernels"`
-	Options *Options `json:"options,omitempty"` // nil: masks were given
-	// Sensitivity is what each layer alone costs, where that was measured.
+	// A description of the kernels that compute pruned layers.
+	Kernels string `json:"kernels"`
+	// The options; absent if masks were passed instead.
+	Options *Options `json:"options,omitempty"`
+	// The loss and accuracy with each layer pruned alone; absent if not measured.
 	Sensitivity *Sensitivity  `json:"sensitivity,omitempty"`
-	Total       Sum           `json:"total"`
-	Patterns    []Frequency   `json:"patterns"` // of all layers, the most frequent first
-	Layers      []LayerReport `json:"layers"`
-	Dense       []string      `json:"dense"` // weights of layers that stay as they were
-	Skipped     []Skipped     `json:"skipped"`
+	Total       Sum           `json:"total"`    // the sums over all layers
+	Patterns    []Frequency   `json:"patterns"` // the patterns of all layers, the most frequent first
+	Layers      []LayerReport `json:"layers"`   // the pruned layers
+	Dense       []string      `json:"dense"`    // the weights of layers that stay dense
+	Skipped     []Skipped     `json:"skipped"`  // the weights that cannot be pruned
 }
 
 // Computed is the report's Kernels of this version.
 const Computed = "kernels for processors leave out weights that were dropped, unless others are estimated to be faster by a tenth (where packed is asked for, even then): those of each filter by itself in convolutions of stride 1 along rows, those at the same places in all of 8 or 16 neighbouring filters in others and in products (share = 16 suits all chips, and lets Winograd's algorithm leave out kernels of 3x3 that all of these drop)"
 
-// Sum counts weights and operations of layers, all and those that are kept.
+// Sum counts the weights and operations of layers, before and after pruning.
 type Sum struct {
-	Weights     int64   `json:"weights"`
-	KeptWeights int64   `json:"kept_weights"`
-	MACs        int64   `json:"macs"` // on one image; 0: not known
-	KeptMACs    int64   `json:"kept_macs"`
-	Bytes       int64   `json:"bytes"`      // of dense weights
-	KeptBytes   int64   `json:"kept_bytes"` // of kept weights alone
-	FKWBytes    int64   `json:"fkw_bytes"`  // in PatDNN's format, structure and kept weights
-	Sparsity    float64 `json:"sparsity"`   // the share of weights that are dropped
+	Weights     int64   `json:"weights"`      // the number of weights before pruning
+	KeptWeights int64   `json:"kept_weights"` // the number of weights that are kept
+	MACs        int64   `json:"macs"`         // multiply-adds on one image before pruning; 0: not known
+	KeptMACs    int64   `json:"kept_macs"`    // multiply-adds with the kept weights; 0: not known
+	Bytes       int64   `json:"bytes"`        // bytes of the dense weights
+	KeptBytes   int64   `json:"kept_bytes"`   // bytes of the kept weights, without their positions
+	FKWBytes    int64   `json:"fkw_bytes"`    // bytes in PatDNN's FKW format: kept weights and their positions
+	Sparsity    float64 `json:"sparsity"`     // the fraction of weights that are pruned
 }
 
-// Frequency is how many kept kernels have a pattern.
+// Frequency counts the kept kernels with a pattern.
 type Frequency struct {
-	Pattern string `json:"pattern"` // its taps as bits, in hexadecimal
-	Kernel  string `json:"kernel"`  // the kernels' size
-	Kernels int64  `json:"kernels"`
+	Pattern string `json:"pattern"` // the pattern's taps as bits, in hexadecimal
+	Kernel  string `json:"kernel"`  // the size of the kernels
+	Kernels int64  `json:"kernels"` // the number of kernels with this pattern
 }
 
-// LayerReport is what became of a layer.
+// LayerReport describes a pruned layer.
 type LayerReport struct {
-	Name         string      `json:"name"`
-	Node         string      `json:"node"`
-	Label        string      `json:"label"`          // of the node, as manifests have it
-	Also         []string    `json:"also,omitempty"` // the labels of other nodes that read the weights
-	Op           string      `json:"op"`
-	Shape        []int64     `json:"shape"`
-	Groups       int         `json:"groups"`
-	Kernel       string      `json:"kernel"`
-	Share        int         `json:"share"`
-	Packed       bool        `json:"packed,omitempty"` // asked for: kernels that store what is kept and nothing else, where there are such
-	Kernels      int64       `json:"kernels"`
-	KeptKernels  int64       `json:"kept_kernels"`
-	EmptyFilters int         `json:"empty_filters"`
-	Unread       int         `json:"unread_channels"` // that no filter reads
-	Patterns     []Frequency `json:"patterns"`
+	Name         string      `json:"name"`             // the name of the layer's weights
+	Node         string      `json:"node"`             // the first node that reads the weights
+	Label        string      `json:"label"`            // that node's label, as in manifests
+	Also         []string    `json:"also,omitempty"`   // the labels of other nodes that read the weights
+	Op           string      `json:"op"`               // the node's ONNX operator
+	Shape        []int64     `json:"shape"`            // the shape of the weights
+	Groups       int         `json:"groups"`           // the number of groups of the convolution
+	Kernel       string      `json:"kernel"`           // the size of the kernels
+	Share        int         `json:"share"`            // the number of consecutive filters with the same kernels
+	Packed       bool        `json:"packed,omitempty"` // whether packed storage of the kept weights was requested
+	Kernels      int64       `json:"kernels"`          // the number of kernels before pruning
+	KeptKernels  int64       `json:"kept_kernels"`     // the number of kernels that are kept
+	EmptyFilters int         `json:"empty_filters"`    // the number of filters without kernels
+	Unread       int         `json:"unread_channels"`  // the number of channels that no filter reads
+	Patterns     []Frequency `json:"patterns"`         // the layer's patterns
 	Sum
 }
 
-// Sensitivity is what labelled inputs lose when one layer alone is projected onto its settings, without training.
+// Sensitivity describes the loss on labelled inputs with one layer pruned at a time, without training.
 type Sensitivity struct {
-	Inputs   int64   `json:"inputs"`
-	Loss     float64 `json:"loss"` // of the network as it is: the mean cross entropy
-	Accuracy float64 `json:"accuracy"`
-	Layers   []Alone `json:"layers"`
+	Inputs   int64   `json:"inputs"`   // the number of labelled inputs
+	Loss     float64 `json:"loss"`     // the mean cross entropy of the network before pruning
+	Accuracy float64 `json:"accuracy"` // the accuracy of the network before pruning, 0 to 1
+	Layers   []Alone `json:"layers"`   // the network with each layer pruned alone
 }
 
-// Alone is the network with one layer pruned.
+// Alone describes the network with only one layer pruned.
 type Alone struct {
-	Name     string  `json:"name"` // of the layer's weights
-	Lost     float64 `json:"lost"` // how much larger the loss is: what policies read as the layer's sensitivity
-	Loss     float64 `json:"loss"`
-	Accuracy float64 `json:"accuracy"`
+	Name     string  `json:"name"`     // the name of the layer's weights
+	Lost     float64 `json:"lost"`     // the increase of the loss, which policies read as the layer's sensitivity
+	Loss     float64 `json:"loss"`     // the mean cross entropy
+	Accuracy float64 `json:"accuracy"` // the accuracy, 0 to 1
 }
 
 // Layer is what was measured of a layer; nil where nothing was.

@@ -12,51 +12,55 @@ import (
 	"rules_dnn/gen/scalar"
 )
 
-// Report is what became of a network.
+// Report describes the result of quantizing a network.
 type Report struct {
-	// Nodes are those of the network in its order.
+	// The network's nodes, in order.
 	Nodes []Node `json:"nodes"`
-	// Outputs are how far the quantized network's outputs are from the float one's, over all inputs.
+	// The distance of each quantized output from the float network's, over all inputs.
 	Outputs []Output `json:"outputs,omitempty"`
-	// Accuracy is of the labelled inputs, where there are some.
+	// The accuracy on labelled inputs; absent if there are none.
 	Accuracy *Accuracy `json:"accuracy,omitempty"`
 
-	results map[*ir.Value]int // of the quantized network: what stands for a node's first result
+	results map[*ir.Value]int // by value of the quantized network: the node whose first result it represents
 }
 
 // Node is a node of the network.
 type Node struct {
-	Name string `json:"name"`
-	Op   string `json:"op"`
-	// Float says why the node is not quantized; empty: it is.
+	Name string `json:"name"` // the node's name
+	Op   string `json:"op"`   // its ONNX operator
+	// The reason why the node is not quantized; absent if it is.
 	Float string `json:"float,omitempty"`
-	// Type, Scale and ZeroPoint are of its first result; empty where that is not quantized.
-	Type      string  `json:"type,omitempty"`
-	Scale     float32 `json:"scale,omitempty"`
-	ZeroPoint int64   `json:"zero_point,omitempty"`
-	// WeightBits are those of its weights, where these alone are quantized.
+	// The element type of the first result; absent if that is not quantized.
+	Type string `json:"type,omitempty"`
+	// The scale of the first result: a real value is scale * (integer - zero_point).
+	Scale float32 `json:"scale,omitempty"`
+	// The integer that represents 0.
+	ZeroPoint int64 `json:"zero_point,omitempty"`
+	// The bits of the weights if only the weights are quantized.
 	WeightBits int `json:"weight_bits,omitempty"`
-	// Lo and Hi are the range that was seen.
+	// The lower end of the observed range of the first result.
 	Lo float64 `json:"lo,omitempty"`
+	// The upper end of that range.
 	Hi float64 `json:"hi,omitempty"`
-	// SQNR is the signal-to-noise ratio of the first result in the quantized network, in dB; Alone is that of the network's outputs when this node
-	// alone is quantized.
-	SQNR  *float64 `json:"sqnr_db,omitempty"`
+	// The signal-to-noise ratio of the first result in the quantized network, in dB.
+	SQNR *float64 `json:"sqnr_db,omitempty"`
+	// The signal-to-noise ratio of the network's outputs if only this node is quantized, in dB.
 	Alone *float64 `json:"alone_sqnr_db,omitempty"`
 }
 
-// Output is an output's distance.
+// Output describes the quantization error of an output.
 type Output struct {
-	Name string `json:"name"`
-	// SQNR is nil where the output's size is another one in the quantized network, as of points above a bound.
+	Name string `json:"name"` // the output's name
+	// The signal-to-noise ratio in dB. It is absent if the output has another size in the quantized
+	// network, for example if it lists points above a bound.
 	SQNR *float64 `json:"sqnr_db,omitempty"`
 }
 
-// Accuracy is how many of the labelled inputs the networks classify rightly, from 0 to 1.
+// Accuracy compares the fractions of labelled inputs that the networks classify correctly.
 type Accuracy struct {
-	Inputs    int64   `json:"inputs"`
-	Float     float64 `json:"float"`
-	Quantized float64 `json:"quantized"`
+	Inputs    int64   `json:"inputs"`    // the number of labelled inputs
+	Float     float64 `json:"float"`     // the float network's fraction of correct answers, 0 to 1
+	Quantized float64 `json:"quantized"` // the quantized network's fraction, 0 to 1
 }
 
 // JSON is the report's text.

@@ -34,11 +34,11 @@ type Task struct {
 	Log func(Metrics)
 }
 
-// Metrics are how an epoch went.
+// Metrics are the results of an epoch, or of an evaluation.
 type Metrics struct {
-	Epoch    int     `json:"epoch"` // how many are done
-	Loss     float64 `json:"loss"`  // the mean of its batches, without quadratic terms
-	Accuracy float64 `json:"accuracy"`
+	Epoch    int     `json:"epoch"`    // the number of finished epochs
+	Loss     float64 `json:"loss"`     // the mean loss of the epoch's batches, without quadratic terms
+	Accuracy float64 `json:"accuracy"` // the accuracy on the test images, 0 to 1
 }
 
 // trainer is a training that goes on.

@@ -9,33 +9,37 @@ import (
 	"rules_dnn/gen/scalar"
 )
 
-// Settings are how a network is trained; as JSON they are part of the trainers' protocol.
+// Settings control a training; as JSON they are part of the trainers' protocol.
 type Settings struct {
-	Epochs int   `json:"epochs"`
-	Batch  int64 `json:"batch"`
-	// Part is how many images of a batch run together, 0: all of it. Parts run side by side, each on one processor, and a normalisation by batch takes the
-	// statistics of its part.
+	Epochs int   `json:"epochs"` // the number of epochs
+	Batch  int64 `json:"batch"`  // the number of images in a batch
+	// The number of images of a batch that run together; 0: the whole batch. Parts run in parallel,
+	// each on one processor, and a batch normalization uses the statistics of its part.
 	Part         int64   `json:"part,omitempty"`
-	LearningRate float64 `json:"learning_rate"`
-	// Schedule is "constant", or "cosine": from the learning rate to 0 over all steps.
+	LearningRate float64 `json:"learning_rate"` // the initial learning rate
+	// "constant", or "cosine": the learning rate falls to 0 over all steps.
 	Schedule string `json:"schedule"`
-	// Cycles is how often the cosine falls, from the learning rate each time, over as many epochs; 0 is once.
+	// The number of cosine cycles; each falls from the learning rate to 0 over the same number of
+	// epochs. 0 means 1.
 	Cycles int `json:"cycles,omitempty"`
-	// Optimizer is "sgd" or "adam"; Momentum is of the first.
+	// "sgd" or "adam".
 	Optimizer      string  `json:"optimizer"`
-	Momentum       float64 `json:"momentum"`
-	WeightDecay    float64 `json:"weight_decay"`
-	LabelSmoothing float64 `json:"label_smoothing"`
-	// Distillation is how much of the loss wants the outputs of the model as it was given, softened by Temperature, instead of the
-	// classes alone.
+	Momentum       float64 `json:"momentum"`        // the momentum of sgd
+	WeightDecay    float64 `json:"weight_decay"`    // the factor of the weights in their gradients
+	LabelSmoothing float64 `json:"label_smoothing"` // the probability that labels distribute over all classes, 0 to 1
+	// The part of the loss that compares with the outputs of the given model, 0 to 1; the rest
+	// compares with the classes.
 	Distillation float64 `json:"distillation,omitempty"`
-	Temperature  float64 `json:"temperature,omitempty"`
-	// Average is how much of the moving average of weights and statistics a step keeps, 0.999 for instance: the average is what is tested and what training gives. 0: none.
+	// The temperature that softens both outputs for distillation.
+	Temperature float64 `json:"temperature,omitempty"`
+	// The decay of the moving average of weights and statistics, for example 0.999. The average is
+	// tested and is the result of the training. 0: no average.
 	Average float64 `json:"average,omitempty"`
-	// Flip mirrors half of the images; Crop moves them by up to so many pixels, with zeros around them.
-	Flip bool   `json:"flip"`
+	// Whether half of the images are mirrored.
+	Flip bool `json:"flip"`
+	// The maximum number of pixels by which images are moved, with zeros around them.
 	Crop int    `json:"crop"`
-	Seed uint64 `json:"seed"`
+	Seed uint64 `json:"seed"` // the seed of all random numbers
 }
 
 // Defaults are those of a short fine-tuning.

@@ -19,37 +19,38 @@ import (
 // version 2, which had none.
 const version, withoutDevices, oldest = 3, 2, 1
 
-// Record is a file: what was measured, by chip.
+// Record is the content of a tuning record: measurements by chip.
 type Record struct {
-	Version int    `json:"version"`
-	Chips   []Chip `json:"chips"`
+	Version int    `json:"version"` // the version of the format
+	Chips   []Chip `json:"chips"`   // the measurements of each chip and number of threads
 }
 
-// Chip is what was measured on one.
+// Chip holds the measurements on one chip.
 type Chip struct {
+	// The name of the chip's facts.
 	Chip string `json:"chip"`
-	// Device reports that it is a device beside a processor; Chip is the name of its facts.
+	// Whether it is a device beside a processor.
 	Device bool `json:"device,omitempty"`
-	// Threads is how many computed: 1 of a device, which shares the work among its units by itself.
+	// The number of threads; 1 for a device, which distributes the work itself.
 	Threads int     `json:"threads"`
-	Blocks  []Block `json:"blocks"`
+	Blocks  []Block `json:"blocks"` // the measured blocks
 }
 
-// Block is a block in some layouts: its key, a text for people, and the kernels that were measured.
+// Block is a block with given layouts of its operands and results.
 type Block struct {
-	Key     string   `json:"key"`
-	What    string   `json:"what"`
-	Kernels []Kernel `json:"kernels"`
+	Key     string   `json:"key"`     // a hash that identifies the block and its layouts
+	What    string   `json:"what"`    // a description for people
+	Kernels []Kernel `json:"kernels"` // the measured kernels
 }
 
-// Kernel is a name, and the microseconds that the kernel takes.
+// Kernel is a measured kernel of a block.
 type Kernel struct {
-	Name   string  `json:"kernel"`
-	Micros float64 `json:"us"`
-	// Rounds is how often it was measured.
+	Name   string  `json:"kernel"` // the kernel's name
+	Micros float64 `json:"us"`     // the time of a call in microseconds
+	// The number of measurements.
 	Rounds int `json:"rounds"`
-	// Params are the parameters from which it was proposed (package params), "" where it has none: kernels that nothing proposes by itself are
-	// found by them.
+	// The parameters of the kernel (package params); absent if it has none. A kernel that the compiler
+	// does not propose by itself is found again by its parameters.
 	Params string `json:"params,omitempty"`
 }
 

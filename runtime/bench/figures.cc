@@ -6,7 +6,7 @@
 namespace rules_dnn::bench {
 namespace {
 
-// Between neighbours, so that the median of two is their mean.
+// Interpolates between neighbours, so that the median of two numbers is their mean.
 double Percentile(const std::vector<double>& sorted, double p) {
   const double at = p / 100 * static_cast<double>(sorted.size() - 1);
   const size_t below = static_cast<size_t>(at);
@@ -66,7 +66,8 @@ Block Report::Whole() const {
   all.times = times;
   all.device = device.there();
   bool known = true;
-  double as_floats = 0, most = 0;  // what blocks compute, and in the time of products of floats
+  double as_floats = 0,
+         most = 0;  // operations in products of floats, and the peak in the same time
   for (const Block& b : blocks) {
     all.calls += b.calls;
     AddKnown(b.flops, &all.flops);

@@ -9,7 +9,7 @@
 namespace rules_dnn::bench {
 namespace {
 
-// Numbers that look random, the same on every machine.
+// Pseudo-random numbers, the same on every machine.
 class Numbers {
  public:
   explicit Numbers(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
@@ -21,7 +21,7 @@ class Numbers {
     return static_cast<uint32_t>(state_ >> 32);
   }
 
-  // In [-1, 1).
+  // Returns a number in [-1, 1).
   double Real() { return static_cast<double>(Next()) / 2147483648.0 - 1; }
 
  private:
@@ -34,8 +34,8 @@ void Put(unsigned char** to, T value) {
   *to += sizeof(value);
 }
 
-// Writes one element. Numbers of 16 bits are put together: a sign, an exponent that makes them at
-// least 0.5 and less than 1, and the rest.
+// Writes one element. Numbers of 16 bits are composed of a sign, an exponent for values from 0.5 to
+// 1, and random other bits.
 void PutElement(const std::string& type, double integer, Numbers* numbers, unsigned char** to) {
   const int64_t whole = static_cast<int64_t>(integer);
   const auto half = [&](uint32_t exponent, uint32_t mask) {
@@ -72,7 +72,7 @@ std::string MakeUp(const Description& d, int32_t i, const Options& o,
     return "--dims: " + (text.empty() ? std::string(StatusMessage(status)) : text);
   }
   if (!array->data.Resize(static_cast<size_t>(bytes))) {
-    return std::string("there is no memory for input ") + t.name;
+    return std::string("out of memory for input ") + t.name;
   }
   Numbers numbers(static_cast<uint64_t>(i) + 1);
   unsigned char* to = array->data.data();
@@ -109,7 +109,7 @@ std::string MakeInputs(const Description& d, const Options& o, const std::vector
       error = MakeUp(d, i, o, symbols, array);
     } else {
       error = serve::ReadNpy(file, array);
-      // .npy files hold bf16 as the bits in uint16.
+      // .npy files hold the bits of bf16 as uint16.
       if (std::string(d.inputs[i].type) == "bf16" && array->type == "u16") array->type = "bf16";
     }
     if (!error.empty()) return error;

@@ -1,4 +1,4 @@
-// Inputs that a benchmark runs a model with.
+// Inputs of a benchmarked model.
 #ifndef RULES_DNN_RUNTIME_BENCH_INPUTS_H_
 #define RULES_DNN_RUNTIME_BENCH_INPUTS_H_
 
@@ -11,16 +11,17 @@
 
 namespace rules_dnn::bench {
 
-// The values of the symbols that the model is given: those of the options, the least allowed
-// number from 1 for others.
+// Returns the values of the symbols that the caller sets: from the options, or the smallest allowed
+// value that is at least 1.
 std::vector<int64_t> SymbolValues(const Description& d, const Options& o);
 
-// Arrays for all inputs: from files, or synthetic, the same in every run. Returns an empty string,
-// or what is wrong.
+// Makes arrays for all inputs, from files or synthetic; the same in every run. Returns an error, or
+// an empty string.
 std::string MakeInputs(const Description& d, const Options& o, const std::vector<int64_t>& symbols,
                        std::vector<serve::Array>* inputs);
 
-// Where a path of the command line leads: `bazel run` starts programs elsewhere.
+// Resolves a path of the command line against the user's folder: `bazel run` starts programs in
+// another one.
 std::string UserPath(const std::string& path);
 
 }  // namespace rules_dnn::bench

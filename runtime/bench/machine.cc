@@ -18,14 +18,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a test of the peak takes: threads start in less by far, and clocks move in more.
+// Duration of a peak test: much longer than starting threads, and shorter than changes of clocks.
 constexpr double kTestSeconds = 5e-4;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Runs work(i) on each of so many threads at the same moment; the seconds until the last is done.
+// Runs work(i) on `threads` threads that start at the same time; returns the seconds until the last
+// one ends.
 double Together(int threads, const std::function<void(int)>& work) {
   std::atomic<int> waiting{threads};
   std::vector<double> seconds(static_cast<size_t>(threads));
@@ -43,7 +44,7 @@ double Together(int threads, const std::function<void(int)>& work) {
   return *std::max_element(seconds.begin(), seconds.end());
 }
 
-// The greatest rate of units(amount) a second in about so many seconds of tests.
+// Returns the highest rate that tests measure in about `seconds`.
 double Greatest(double seconds, const std::function<double()>& rate) {
   double most = 0;
   const Clock::time_point start = Clock::now();
@@ -53,7 +54,8 @@ double Greatest(double seconds, const std::function<double()>& rate) {
   return most;
 }
 
-// The largest cache of the first processor, as Linux tells it, in bytes; 0 where nobody tells.
+// Returns the size of the largest cache of the first processor, as Linux reports it; 0 if not
+// known.
 int64_t LargestCache() {
   int64_t most = 0;
   for (int i = 0; i < 8; ++i) {
@@ -75,7 +77,7 @@ int64_t MemoryBytes() {
   return pages > 0 && size > 0 ? int64_t{pages} * size : int64_t{1} << 30;
 }
 
-// 256 MB, or twice the largest cache; an eighth of the memory at most.
+// Returns 256 MB, or twice the largest cache if that is more, but at most an eighth of the memory.
 int64_t DefaultBytes(int64_t cache) {
   return std::min(std::max(int64_t{256} << 20, 2 * cache), MemoryBytes() / 8);
 }
@@ -124,7 +126,7 @@ void MeasureMemory(const Probe& probe, int threads, double seconds, int64_t buff
   Together(threads, [&](int i) {
     serve::Buffer& b = parts[static_cast<size_t>(i)];
     if (b.Resize(part)) {
-      std::memset(b.data(), 0, part);  // the thread's pages, in memory
+      std::memset(b.data(), 0, part);  // makes the system allocate the thread's pages
     } else {
       enough = false;
     }

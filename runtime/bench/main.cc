@@ -1,5 +1,5 @@
-// A program around one model that measures it, or answers requests (--serve). The model is linked
-// with a file that names it, which the rule dnn_benchmark writes.
+// A program that measures one model, or answers requests for it (--serve). It is linked with a file
+// that names the model; the rule dnn_benchmark writes that file.
 #include <cstdio>
 #include <string>
 
@@ -9,8 +9,8 @@
 #include "runtime/bench/run.h"
 #include "runtime/serve/server.h"
 
-// What PREFIX_describe() and PREFIX_profile() of the model return, and the path of its weights in
-// the runfiles, or null.
+// These return the results of the model's PREFIX_describe() and PREFIX_profile(), and the path of
+// its weights in the runfiles, or null.
 extern "C" const void* dnn_served_model(void);
 extern "C" const void* dnn_served_profile(void);
 extern "C" const char* dnn_served_weights(void);
@@ -19,7 +19,7 @@ namespace {
 
 using rules_dnn::Description;
 
-// The next line of standard input without its end; false where there is none.
+// Reads the next line of standard input without its end; returns false at the end of input.
 bool ReadLine(std::string* line) {
   line->clear();
   for (int c = std::getchar(); c != EOF; c = std::getchar()) {
@@ -39,7 +39,8 @@ int Serve(const Description& d, const std::string& weights, const rules_dnn::ben
   return 0;
 }
 
-// The weights' file of a model that does not hold them: the user's, or the one beside the program.
+// Returns the weights file of a model without embedded weights: the user's file, or the one beside
+// the program.
 std::string FindWeights(const Description& d, const char* program, const std::string& given) {
   if (!given.empty()) return rules_dnn::bench::UserPath(given);
   if (d.weights != nullptr || d.weights_bytes == 0 || dnn_served_weights() == nullptr) return "";

@@ -9,7 +9,7 @@
 namespace rules_dnn::bench {
 namespace {
 
-// A flag with a value: what reads it, and a line for --help.
+// A flag with a value, its parser, and a line for --help.
 struct Flag {
   const char* name;
   const char* value;
@@ -40,7 +40,7 @@ std::string Whole(const std::string& text, double least, double most, T* out) {
   return "";
 }
 
-// "N=1,H=32": several dims with commas between.
+// Parses "N=1,H=32", several dims separated by commas.
 std::string ReadDims(const std::string& text, Options* o) {
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find(',', at), text.size());
@@ -48,7 +48,7 @@ std::string ReadDims(const std::string& text, Options* o) {
     const size_t equals = one.rfind('=');
     int64_t n = 0;
     if (equals == std::string::npos || !Whole(one.substr(equals + 1), 0, 1e15, &n).empty()) {
-      return "want SYMBOL=NUMBER, or several with commas between";
+      return "want SYMBOL=NUMBER, or several separated by commas";
     }
     o->dims.emplace_back(one.substr(0, equals), n);
     at = end + 1;
@@ -94,52 +94,53 @@ std::string ReadPath(const std::string& text, std::string* path) {
 }
 
 constexpr Flag kFlags[] = {
-    {"threads", "N", "threads that compute, the program's own included (1)",
+    {"threads", "N", "number of threads, including the program's own (1)",
      [](const std::string& t, Options* o) { return Whole(t, 1, 1024, &o->threads); }},
-    {"dims", "SYMBOL=N,...", "sizes of the model's symbols (the least that is allowed, from 1)",
-     ReadDims},
-    {"input", "NAME=FILE.npy", "an input's values; others are synthetic", ReadInput},
-    {"integers", "N", "what synthetic inputs of integers hold (1)",
+    {"dims", "SYMBOL=N,...",
+     "sizes of the model's symbols (the smallest allowed size that is at least 1)", ReadDims},
+    {"input", "NAME=FILE.npy", "an input's values; other inputs are synthetic", ReadInput},
+    {"integers", "N", "value of all elements of synthetic integer inputs (1)",
      [](const std::string& t, Options* o) { return Real(t, -1e9, 1e9, &o->integers); }},
-    {"weights", "FILE", "the weights of a model that does not hold them (those of the build)",
+    {"weights", "FILE", "weights of a model without embedded weights (the build's file)",
      [](const std::string& t, Options* o) { return ReadPath(t, &o->weights); }},
     {"variant", "CHIP",
-     "the chip whose kernels run, of those that the model has them for (the last that this "
-     "processor runs, or $DNN_VARIANT)",
+     "chip whose kernels run, one of the model's ($DNN_VARIANT, or the last that this processor "
+     "supports)",
      ReadVariant},
-    {"platform", "OPENCL-PLATFORM", "of a model on OpenCL: a number, or a part of the name (any)",
+    {"platform", "OPENCL-PLATFORM", "OpenCL models only: a number, or a part of the name (any)",
      [](const std::string& t, Options* o) { return ReadName(t, &o->device.platform); }},
     {"device", "OPENCL-DEVICE",
-     "of a model on OpenCL: a number, or a part of the name (the first GPU, or else the first)",
+     "OpenCL models only: a number, or a part of the name (the first GPU, or else the first "
+     "device)",
      [](const std::string& t, Options* o) { return ReadName(t, &o->device.device); }},
-    {"cache", "FOLDER", "of a model on OpenCL: where compiled kernels are kept (nowhere)",
+    {"cache", "FOLDER", "OpenCL models only: folder that stores compiled kernels (none)",
      [](const std::string& t, Options* o) { return ReadName(t, &o->device.cache); }},
     {"command-buffers", "auto|always|never",
-     "of a model on OpenCL: whether the driver records what runs repeat (auto: where they start "
-     "sooner by that)",
+     "OpenCL models only: whether the driver records launches and replays them (auto: if runs then "
+     "start sooner)",
      [](const std::string& t, Options* o) { return ReadRecords(t, &o->device.command_buffers); }},
-    {"warmup", "N", "runs that are not measured (3)",
+    {"warmup", "N", "number of runs before the measured ones (3)",
      [](const std::string& t, Options* o) { return Whole(t, 0, 1e6, &o->warmup); }},
-    {"runs", "N", "runs that are measured at least (10)",
+    {"runs", "N", "minimum number of measured runs (10)",
      [](const std::string& t, Options* o) { return Whole(t, 1, 1e6, &o->runs); }},
-    {"seconds", "S", "how long runs are measured at least (2)",
+    {"seconds", "S", "minimum time of all measured runs (2)",
      [](const std::string& t, Options* o) { return Real(t, 0, 1e5, &o->seconds); }},
     {"probe-seconds", "S",
-     "how long the machine's memory is measured, before and after; its peak is measured between "
-     "runs, or, with 0, once (1)",
+     "time of measuring the machine's memory, before and after the runs; the peak is measured "
+     "between runs, or only once with 0 (1)",
      [](const std::string& t, Options* o) { return Real(t, 0, 1e5, &o->probe_seconds); }},
     {"probe-bytes", "N",
-     "memory that is gone through (256 MB, twice the largest cache if that is more, "
-     "or an eighth of all memory if that is less)",
+     "buffer size of the memory tests (256 MB, or twice the largest cache if that is more, "
+     "but at most an eighth of all memory)",
      [](const std::string& t, Options* o) { return Whole(t, 0, 1e13, &o->probe_bytes); }},
     {"sort", "program|time", "order of the printed table (program)", ReadSort},
-    {"top", "N", "print so many blocks only; 0 for all (0)",
+    {"top", "N", "print at most N blocks; 0 for all (0)",
      [](const std::string& t, Options* o) { return Whole(t, 0, 1e6, &o->top); }},
-    {"min-mflop", "N", "print blocks of at least so many million operations only (0)",
+    {"min-mflop", "N", "print only blocks of at least N million operations (0)",
      [](const std::string& t, Options* o) { return Real(t, 0, 1e12, &o->least_mflop); }},
-    {"json", "FILE", "write all figures as JSON; - for standard output, without the table",
+    {"json", "FILE", "write all figures as JSON; - for standard output, which replaces the table",
      [](const std::string& t, Options* o) { return ReadPath(t, &o->json); }},
-    {"html", "FILE", "write a page with roofline, shares, bars and a table; it needs nothing else",
+    {"html", "FILE", "write a self-contained page with roofline, shares, bars and a table",
      [](const std::string& t, Options* o) { return ReadPath(t, &o->html); }},
 };
 
@@ -158,18 +159,18 @@ std::string CheckVariant(const std::string& name, const Description& d) {
     names += (i > 0 ? ", " : "") + std::string(d.variants[i].name);
   }
   if (name.empty()) return "";
-  return "--variant: the model has no kernels for " + name + "; it has them for: " + names;
+  return "--variant: the model has no kernels for " + name + "; it has kernels for: " + names;
 }
 
-// Dims, inputs and a variant are names of this model.
+// Checks that dims, inputs and the variant are names of this model.
 std::string CheckNames(const Options& o, const Description& d) {
   const std::string wrong = CheckVariant(o.variant, d);
   if (!wrong.empty()) return wrong;
   const bool asks = !o.device.platform.empty() || !o.device.device.empty() ||
                     !o.device.cache.empty() || o.device.command_buffers != "auto";
   if (asks && d.device == nullptr) {
-    return "--platform, --device, --cache and --command-buffers are of models on OpenCL: this one "
-           "runs on the processor alone";
+    return "--platform, --device, --cache and --command-buffers are for models on OpenCL: this one "
+           "runs on the processor";
   }
   for (const auto& dim : o.dims) {
     bool known = false;
@@ -214,7 +215,7 @@ std::string ParseOptions(const std::vector<std::string>& args, const Description
     for (const Flag& f : kFlags) {
       if (name == std::string("--") + f.name) found = &f;
     }
-    if (found == nullptr) return "unknown argument " + arg + "; --help says what there is";
+    if (found == nullptr) return "unknown argument " + arg + "; --help lists all arguments";
     if (equals == std::string::npos && i + 1 == args.size()) {
       return name + " wants a value: " + name + "=" + found->value;
     }
@@ -228,7 +229,7 @@ std::string ParseOptions(const std::vector<std::string>& args, const Description
 std::string HelpText(const std::string& program, const Description& d) {
   std::string out = "Measures the model " + std::string(d.name) + ", made by " + d.generator +
                     ": the time of runs, and of each block\n"
-                    "beside what the machine can do at most, measured in the same run.\n\n" +
+                    "and the machine's peaks, measured in the same run.\n\n" +
                     TensorLines("input", d.inputs, d.input_count) +
                     TensorLines("output", d.outputs, d.output_count) + "\nusage: " + program +
                     " [flags]\n\n";
@@ -238,7 +239,7 @@ std::string HelpText(const std::string& program, const Description& d) {
   }
   const std::string symbol = d.given_count > 0 ? d.symbols[0].name : "N";
   return out +
-         "  --serve                 answer one line of JSON for each on standard input:\n"
+         "  --serve                 answer requests on standard input, one JSON object a line:\n"
          "      {\"cmd\":\"load\",\"threads\":1}\n"
          "      {\"cmd\":\"inputs\",\"files\":{\"NAME\":\"x.npy\"}}\n"
          "      {\"cmd\":\"run\",\"seconds\":1.0,\"min_runs\":3}\n"

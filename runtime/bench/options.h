@@ -32,11 +32,11 @@ struct Options {
   std::string json, html;
 };
 
-// Reads arguments. Returns an empty string, or what is wrong and what there is instead.
+// Parses arguments. Returns an empty string, or an error that lists what is allowed.
 std::string ParseOptions(const std::vector<std::string>& args, const Description& d,
                          Options* options);
 
-// What --help prints.
+// Returns the text of --help.
 std::string HelpText(const std::string& program, const Description& d);
 
 }  // namespace rules_dnn::bench

@@ -62,22 +62,22 @@ const char* const kPageBefore = R"page(</h1>
 <p id="error"></p>
 <dl id="facts"></dl>
 <h2>Roofline</h2>
-<p>A dot is a block: the larger, the more of the time. Its limit is the machine's
+<p>Each dot is a block; its area grows with the block's share of the time. The block is limited by the machine's
   <span class="key" style="background: var(--two)"></span>memory
-  <span class="key" style="background: var(--one)"></span>arithmetic. Blocks above the roof read from caches, compute less than the network asks for, or compute products of integers, whose peak is a multiple of that of floats.</p>
+  <span class="key" style="background: var(--one)"></span>arithmetic. A block above the roof reads from caches, computes fewer operations than the network has, or multiplies integers, whose peak is a multiple of the floats'.</p>
 <p id="absent"></p>
 <div id="roofline" class="roofline"></div>
 <h2>Share of the peak</h2>
-<p>Of what products and sums in registers, of the kind that the block computes, reach at the clock of the same run, block by block in the order of the program:
-  <span class="key" style="background: var(--one)"></span>what micro-kernels computed
-  <span class="line"></span>what the network asks for, which is more where Winograd computes less.</p>
-<p><label>Here and in the table below, blocks of at least <input id="least" type="number" min="0" step="any"> MFLOP.</label> <span id="together"></span></p>
+<p>Share of the rate of products and sums in registers, for the block's kind of products at the clock of the same run. Blocks are in the program's order:
+  <span class="key" style="background: var(--one)"></span>computed by micro-kernels
+  <span class="line"></span>operations of the network, which are more if Winograd computes fewer.</p>
+<p><label>Show here and in the table below only blocks of at least <input id="least" type="number" min="0" step="any"> MFLOP.</label> <span id="together"></span></p>
 <div id="share"></div>
 <h2>Time of each block</h2>
 <div id="bars" class="bars"></div>
 <h2>Blocks</h2>
-<p>A click on a column's head sorts by it. FLOP and MB are what the network asks for, operands and results once; FMA is what micro-kernels really computed over
-  the machine's peak; more than 100 % of the memory's bandwidth comes from caches.</p>
+<p>Click a column's head to sort by it. FLOP counts the network's operations, MB its operands and results, each once. FMA is the share of the machine's peak that
+  micro-kernels computed. More than 100 % of the memory bandwidth is possible with caches.</p>
 <div class="table"><table id="blocks"></table></div>
 <script type="application/json" id="figures">
 )page";
@@ -95,7 +95,7 @@ const brief = (x) => x === null ? "–" : Number(x.toPrecision(4)).toLocaleStrin
 const percent = (x) => x === null ? "–" : shown(x * 100, 1) + " %";
 const scaled = (x, by) => x === null ? null : x / by;
 
-// element makes an HTML or SVG element; names of the network become text, never markup.
+// element creates an HTML or SVG element; names of the network become text, never markup.
 function element(parent, name, attributes, text) {
   const svg = parent.namespaceURI === "http://www.w3.org/2000/svg" || name === "svg";
   const e = document.createElementNS(svg ? "http://www.w3.org/2000/svg" : "http://www.w3.org/1999/xhtml", name);
@@ -105,15 +105,15 @@ function element(parent, name, attributes, text) {
   return e;
 }
 
-// room is the width of what is drawn in a box: a unit is a pixel, so that text is as large as elsewhere.
+// room returns the width of a picture in a box; a unit is a pixel, so text has its normal size.
 function room(id) {
   return Math.max(byId(id).clientWidth, 300);
 }
 
 function tip(b) {
   return b.number + ": " + b.name + " (" + b.kernel + ")\n" + brief(b.time) + " ms, " + percent(b.share) + " of the time\n" +
-    brief(b.gflops) + " GFLOP/s, " + percent(b.of_peak) + " of the peak" + (b.of_fma_peak === null ? "" : ", micro-kernels " + percent(b.of_fma_peak)) + (b.product === "f32" ? "" : ", of products by " + b.product) + "\n" +
-    brief(b.gbs) + " GB/s, " + percent(b.of_bandwidth) + " of the memory\n" + brief(b.intensity) + " FLOP/byte, " + percent(b.of_limit) + " of the roof";
+    brief(b.gflops) + " GFLOP/s, " + percent(b.of_peak) + " of the peak" + (b.of_fma_peak === null ? "" : ", micro-kernels " + percent(b.of_fma_peak)) + (b.product === "f32" ? "" : ", products by " + b.product) + "\n" +
+    brief(b.gbs) + " GB/s, " + percent(b.of_bandwidth) + " of the memory bandwidth\n" + brief(b.intensity) + " FLOP/byte, " + percent(b.of_limit) + " of the roof";
 }
 
 function summary() {
@@ -121,12 +121,12 @@ function summary() {
   const symbols = Object.entries(report.symbols).map(([k, v]) => ", " + k + "=" + v).join("");
   byId("about").textContent = "made by " + report.generator + " for " + report.chip + (report.variants.length > 1 ? " (of the variants " + report.variants.join(", ") + ")" : "") + "; " + report.threads + (report.threads > 1 ? " threads" : " thread") + symbols;
   const facts = [
-    ["time of a run", "median " + brief(t.median) + " ms; least " + brief(t.least) + ", 25 % below " + brief(t.p25) + ", 75 % " + brief(t.p75) + ", 95 % " + brief(t.p95) + ", 99 % " + brief(t.p99) + ", most " + brief(t.most) + "; " + t.runs + " runs after " + report.warmup],
+    ["time of a run", "median " + brief(t.median) + " ms; minimum " + brief(t.least) + "; percentiles 25: " + brief(t.p25) + ", 75: " + brief(t.p75) + ", 95: " + brief(t.p95) + ", 99: " + brief(t.p99) + "; maximum " + brief(t.most) + "; " + t.runs + " runs after " + report.warmup + " to warm up"],
     ["network", brief(w.flops / 1e9) + " GFLOP, " + brief(w.gflops) + " GFLOP/s, " + percent(w.of_peak) + " of the peak" + (w.of_fma_peak === null ? "" : "; by micro-kernels " + percent(w.of_fma_peak))],
     ...(report.device ? [["device", report.device.name + ": " + brief(report.device.gflops) + " GFLOP/s; memory " + brief(report.device.read_gbs) + " GB/s read, " + brief(report.device.copy_gbs) + " GB/s copied; its kernels " + brief(report.device.kernels_ms) + " ms"]] : []),
-    ["machine", brief(m.gflops) + " GFLOP/s in vectors of " + m.vector_bytes + " bytes, " + brief(m.gflops_least) + " to " + brief(m.gflops_most) + " between runs" + Object.entries(m.products).map(([name, ratio]) => "; by " + name + " " + brief(ratio) + " times as many products").join("") + "; memory " + brief(m.read_gbs) + " GB/s read, " + brief(m.copy_gbs) + " GB/s copied (" + brief(m.buffer_bytes / 1e6) + " MB)"],
+    ["machine", brief(m.gflops) + " GFLOP/s in vectors of " + m.vector_bytes + " bytes, " + brief(m.gflops_least) + " to " + brief(m.gflops_most) + " between runs" + Object.entries(m.products).map(([name, ratio]) => "; products by " + name + " at " + brief(ratio) + " times this rate").join("") + "; memory " + brief(m.read_gbs) + " GB/s read, " + brief(m.copy_gbs) + " GB/s copied (" + brief(m.buffer_bytes / 1e6) + " MB)"],
     ["memory", "arena " + brief(report.arena_bytes / 1e6) + " MB, weights " + brief(report.weights_bytes / 1e6) + " MB, process " + brief(report.peak_bytes / 1e6) + " MB"],
-    ["blocks", blocks.length + ", " + brief(report.blocks_ms) + " ms together, of " + brief(report.observed_ms.median) + " ms with a clock around each"],
+    ["blocks", blocks.length + ", " + brief(report.blocks_ms) + " ms in all; a run with a clock around each block takes " + brief(report.observed_ms.median) + " ms"],
   ];
   for (const [name, text] of facts) {
     element(byId("facts"), "dt", {}, name);
@@ -134,7 +134,7 @@ function summary() {
   }
 }
 
-// powers are the powers of ten from a to b.
+// powers returns the powers of ten from a to b.
 function powers(a, b) {
   const out = [];
   for (let k = Math.floor(Math.log10(a)); k <= Math.ceil(Math.log10(b)); k++) out.push(10 ** k);
@@ -172,16 +172,16 @@ function roofline() {
   const low = start * (knee / start) ** 0.15;
   element(svg, "text", {x: x(low) + 12, y: y(low * m.gbs) + 10}, brief(m.gbs) + " GB/s");
   if (dots.length < blocks.length) {
-    byId("absent").textContent = "Without a dot: " + (blocks.length - dots.length) + " of " + blocks.length + " blocks, which only move data, or whose operations are not known.";
+    byId("absent").textContent = "Without a dot: " + (blocks.length - dots.length) + " of " + blocks.length + " blocks; they only move data, or their operations are not known.";
   }
 }
 
-// listed are the blocks that are large enough.
+// listed returns the blocks that are large enough.
 function listed() {
   return blocks.filter((b) => (b.flops ?? 0) >= Number(byId("least").value) * 1e6);
 }
 
-// share draws a bar for each block with micro-kernels, and a line above or in it.
+// share draws a bar for each block with micro-kernels, and a line for the network's operations.
 function share() {
   const of = listed().filter((b) => b.of_fma_peak !== null);
   byId("share").textContent = "";
@@ -196,7 +196,7 @@ function share() {
     element(svg, "text", {x: left - 8, y: y(v) + 4, "text-anchor": "end"}, brief(v * 100) + " %");
   }
   element(svg, "text", {x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle"}, "block");
-  const every = Math.ceil(30 / step); // so that numbers have room
+  const every = Math.ceil(30 / step); // numbers must not overlap
   of.forEach((b, i) => {
     const x = left + i * step;
     element(svg, "rect", {class: "part fma", x: x + step * 0.15, y: y(b.of_fma_peak), width: step * 0.7, height: y(0) - y(b.of_fma_peak)});
@@ -206,22 +206,30 @@ function share() {
   });
 }
 
-// together is what several blocks' micro-kernels computed, and the one that is furthest from the peak.
+// together describes the share of the peak of all these blocks, and the minimum of them.
 function together(of) {
-  if (of.length === 0) return "None of them has micro-kernels.";
+  if (of.length === 0) return "No block has micro-kernels.";
   const sum = (f) => of.reduce((s, b) => s + f(b), 0), least = of.reduce((a, b) => b.of_fma_peak < a.of_fma_peak ? b : a);
-  return of.length + " with micro-kernels: " + percent(sum((b) => 2 * b.products) / sum((b) => b.peak_flops)) + " together, least " + percent(least.of_fma_peak) + ", of block " + least.number + ".";
+  return of.length + " with micro-kernels: " + percent(sum((b) => 2 * b.products) / sum((b) => b.peak_flops)) + " together; minimum " + percent(least.of_fma_peak) + ", block " + least.number + ".";
 }
 
+// shortened keeps the beginning and the end of a name: the end distinguishes nodes of one kind.
+function shortened(name, letters) {
+  const all = [...name], head = Math.min(6, letters >> 1);
+  return all.length <= letters ? name : all.slice(0, head).join("") + "…" + all.slice(head + 1 - letters).join("");
+}
+
+// bars draws a bar for each block. Its name is to the left, or above it on a narrow screen.
 function bars() {
   byId("bars").textContent = "";
-  const row = 18, width = room("bars"), left = Math.min(420, width * 0.4), letters = Math.floor(left / 6.8) - 5, longest = Math.max(...blocks.map((b) => b.time), 1e-9);
+  const width = room("bars"), narrow = width < 600, row = narrow ? 36 : 18, left = narrow ? 4 : Math.min(420, width * 0.4);
+  const letters = Math.floor((narrow ? width - 8 : left) / 6.8) - 5, longest = Math.max(...blocks.map((b) => b.time), 1e-9);
   const svg = element(byId("bars"), "svg", {viewBox: "0 0 " + width + " " + (row * blocks.length + 8), role: "img", "aria-label": "time of each block"});
   blocks.forEach((b, i) => {
-    const y = 4 + i * row, long = (width - left - 120) * b.time / longest;
-    const name = b.name.length > letters ? b.name.slice(0, letters - 1) + "…" : b.name;
-    element(svg, "text", {x: left - 8, y: y + 13, "text-anchor": "end"}, b.number + ": " + name);
-    const bar = element(svg, "rect", {class: "bar " + (b.bound || "memory"), x: left, y: y + 2, width: Math.max(long, 0.5), height: row - 4});
+    const above = 4 + i * row, y = above + row - 18, long = (width - left - 120) * b.time / longest;
+    const label = element(svg, "text", {class: "label", x: narrow ? left : left - 8, y: above + 13, "text-anchor": narrow ? "start" : "end"}, b.number + ": " + shortened(b.name, letters));
+    element(label, "title", {}, tip(b));
+    const bar = element(svg, "rect", {class: "bar " + (b.bound || "memory"), x: left, y: y + 2, width: Math.max(long, 0.5), height: 14});
     element(bar, "title", {}, tip(b));
     element(svg, "text", {x: left + long + 6, y: y + 13}, brief(b.time) + " ms, " + percent(b.share));
   });

@@ -4,7 +4,7 @@
 
 namespace rules_dnn::bench {
 
-// What stands before the title, before the heading, before the figures and after them.
+// The parts of the page before the title, before the heading, before the figures and after them.
 extern const char* const kPageBeforeTitle;
 extern const char* const kPageBeforeHeading;
 extern const char* const kPageBefore;

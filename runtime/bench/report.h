@@ -1,4 +1,4 @@
-// A benchmark's figures for people and for programs.
+// A benchmark's report for people and for programs.
 #ifndef RULES_DNN_RUNTIME_BENCH_REPORT_H_
 #define RULES_DNN_RUNTIME_BENCH_REPORT_H_
 
@@ -8,14 +8,14 @@
 
 namespace rules_dnn::bench {
 
-// A summary and a table of the blocks: in the program's order, or the longest first; so many at
-// most, all where `top` is 0.
+// Returns a summary and a table of at most `top` blocks (0: all), in the program's order or longest
+// first.
 std::string TextReport(const Report& report, bool longest_first, int top);
 
-// All figures, and what follows from them; null where not known.
+// Returns all measurements and derived rates as JSON; null if not known.
 std::string JsonReport(const Report& report);
 
-// A page that needs no other file and no network, around the JSON.
+// Returns a self-contained page around the JSON, which needs no network.
 std::string HtmlReport(const Report& report);
 
 }  // namespace rules_dnn::bench

@@ -4,7 +4,7 @@
 namespace rules_dnn::bench {
 namespace {
 
-// Text of any bytes, as HTML has it between tags.
+// Escapes text of any bytes for HTML.
 std::string Escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -21,8 +21,8 @@ std::string Escaped(const std::string& text) {
 
 }  // namespace
 
-// The page's script reads the figures as JSON and shows names as text only. In JSON < is in strings
-// alone; as \u003c no name ends the script element that holds it.
+// The page's script parses the figures as JSON and shows names only as text. In JSON, < occurs only
+// in strings; as \u003c no name can end the script element.
 std::string HtmlReport(const Report& report) {
   std::string json;
   for (const char c : JsonReport(report))

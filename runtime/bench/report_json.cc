@@ -18,7 +18,7 @@ std::string Number(double value) {
 
 std::string Known(double value) { return value < 0 ? "null" : Number(value); }
 
-// "key": value, with a comma before all but an object's first member.
+// Collects "key": value members, separated by commas.
 class Object {
  public:
   explicit Object(const char* indent) : indent_(indent) {}

@@ -16,14 +16,14 @@ __attribute__((format(printf, 1, 2))) std::string Format(const char* format, ...
   return text;
 }
 
-// A number in a column of so many characters, - where it is not known.
+// Formats a number in a column of `width` characters; - if it is not known.
 std::string Cell(double value, int width, int digits) {
   return value < 0 ? Format(" %*s", width, "-") : Format(" %*.*f", width, digits, value);
 }
 
 std::string Percent(double share) { return Cell(share < 0 ? -1 : share * 100, 6, 1); }
 
-// A name on a line of its own in a terminal: without what would move the cursor.
+// Replaces control characters of a name, which could move a terminal's cursor.
 std::string Printable(std::string name) {
   for (char& c : name) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -31,7 +31,7 @@ std::string Printable(std::string name) {
   return name;
 }
 
-// What chips the model has kernels for, if not for the one alone that runs.
+// Lists the chips that the model has kernels for, if there are several.
 std::string Variants(const Report& r) {
   if (r.variants.size() < 2) return "";
   std::string out;
@@ -51,8 +51,8 @@ std::string Summary(const Report& r) {
   out += Format("\n\ntime     median %.4g ms of %d runs, after %d to warm up\n", t.median, t.runs,
                 r.warmup);
   out += Format(
-      "         least %.4g, 5 %% below %.4g, 25 %% %.4g, 75 %% %.4g, 90 %% %.4g, 95 %% %.4g, "
-      "99 %% %.4g, most %.4g\n",
+      "         minimum %.4g; percentiles 5: %.4g, 25: %.4g, 75: %.4g, 90: %.4g, 95: %.4g, "
+      "99: %.4g; maximum %.4g\n",
       t.least, t.p5, t.p25, t.p75, t.p90, t.p95, t.p99, t.most);
   out += Format(
       "machine  %.4g GFLOP/s in products and sums of vectors of %d bytes, %.4g to %.4g between "
@@ -60,7 +60,7 @@ std::string Summary(const Report& r) {
       r.machine.gflops, r.machine.vector_bytes, r.machine.gflops_least, r.machine.gflops_most,
       static_cast<double>(r.machine.buffer_bytes) / 1e6, r.machine.read_gbs, r.machine.copy_gbs);
   for (const auto& p : r.machine.products) {
-    out += Format("         products by %s: %.3g times as many, %.4g GOP/s\n",
+    out += Format("         products by %s: %.3g times the rate of floats, %.4g GOP/s\n",
                   Printable(p.first).c_str(), p.second, p.second * r.machine.gflops);
   }
   const Device& d = r.device;
@@ -78,21 +78,21 @@ std::string Summary(const Report& r) {
                   rates.of_fma_peak * 100);
   }
   out +=
-      Format("\nmemory   arena %.4g MB, weights %.4g MB, process %.4g MB at most\n",
+      Format("\nmemory   arena %.4g MB, weights %.4g MB, process peak %.4g MB\n",
              static_cast<double>(r.arena_bytes) / 1e6, static_cast<double>(r.weights_bytes) / 1e6,
              static_cast<double>(r.peak_bytes) / 1e6);
-  out += Format("blocks   %.4g ms together, of %.4g ms with a clock around each\n\n", r.BlocksMs(),
-                r.observed.median);
+  out += Format("blocks   %.4g ms in all; a run with a clock around each block takes %.4g ms\n\n",
+                r.BlocksMs(), r.observed.median);
   return out;
 }
 
-// What micro-kernels computed, of all blocks that are shown.
+// Summarises the share of the peak of all blocks that are shown.
 std::string FmaLine(const Report& r) {
   const FmaShare s = r.ShownFmaShare();
   if (s.blocks == 0) return "";
   std::string out = Format("\n%d blocks with micro-kernels", s.blocks);
   if (r.least_mflop > 0) out += Format(", of at least %.6g MFLOP", r.least_mflop);
-  return out + Format(": FMA %% %.1f together, least %.1f, of block %d\n", s.together * 100,
+  return out + Format(": FMA %% %.1f together; minimum %.1f, block %d\n", s.together * 100,
                       s.least * 100, static_cast<int>(s.least_block));
 }
 
@@ -128,15 +128,14 @@ std::string TextReport(const Report& r, bool longest_first, int top) {
            (b.device ? ", on the device" : "") + ")\n";
   }
   return out + FmaLine(r) +
-         "\nms: median over runs. MFLOP, MB: what the network asks for, operands and results once. "
-         "peak %: GFLOP/s over the "
-         "machine's at the clock of the same run, in products of the block's kind.\nFMA %: what "
-         "micro-kernels really computed over "
-         "that; Winograd computes less than the network asks for. mem %: "
-         "GB/s over the machine's memory; caches "
-         "may give more than 100.\nroof %: GFLOP/s over what the limit, memory or FMA, allows at "
-         "this FLOP/B.\n" +
-         (r.device.there() ? "Blocks on the device are beside its own peaks.\n" : "");
+         "\nms: median over runs. MFLOP, MB: operations of the network; operands and results, each "
+         "once. peak %: GFLOP/s divided by the machine's peak at the clock of the same run, for "
+         "the "
+         "block's kind of products.\nFMA %: products that micro-kernels computed, divided by the "
+         "peak; Winograd computes fewer than the network has. mem %: GB/s divided by the machine's "
+         "memory bandwidth; caches can make it exceed 100.\nroof %: GFLOP/s divided by the limit, "
+         "memory or FMA, at this FLOP/B.\n" +
+         (r.device.there() ? "Blocks on the device are compared with its own peaks.\n" : "");
 }
 
 }  // namespace rules_dnn::bench

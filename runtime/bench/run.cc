@@ -19,10 +19,10 @@ double MsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-// Times of runs that nobody would read one by one only fill memory.
+// An upper bound of runs whose times are kept, to limit memory.
 constexpr size_t kMostRuns = 50 * 1000;
 
-// What is seen of the blocks of one run.
+// Observes the blocks of one run.
 struct Observation {
   explicit Observation(const Profile& profile)
       : p(&profile), ms(static_cast<size_t>(profile.block_count)), blocks(ms.size()) {
@@ -48,7 +48,7 @@ struct Observation {
     }
   }
 
-  // Adds up what a call amounts to; the symbols may have other values in the next one.
+  // Adds the counts of one call; symbols may have other values in the next call.
   static void Count(void* self, const Ctx* c, int32_t block, bool done) {
     if (!done) return;
     const Observation* const o = static_cast<Observation*>(self);
@@ -60,13 +60,13 @@ struct Observation {
     Add(BlockSize(o->p, info.bytes, c->sym), &b.bytes);
   }
 
-  // Of launches: kernels take their time on the device.
+  // For launches: a kernel's time is that on the device.
   static void Took(void* self, int32_t block, double ms) {
     static_cast<Observation*>(self)->ms[static_cast<size_t>(block)] += ms;
   }
   static void Launched(void* self, const Ctx* c, int32_t block) { Count(self, c, block, true); }
 
-  // What is not known once is not known.
+  // A sum stays unknown after one unknown term.
   static void Add(int64_t more, double* sum) {
     *sum = more < 0 || *sum < 0 ? -1 : *sum + static_cast<double>(more);
   }
@@ -78,8 +78,8 @@ struct Observation {
   LaunchObserver times, counts;
 };
 
-// The machine's peak as it is now: measured again where that was long ago, which takes a tenth of
-// the time at most.
+// The machine's current peak. It is measured again if the last measurement is old, which takes at
+// most a tenth of the time.
 class PeakNow {
  public:
   PeakNow(const Peak& peak, bool again) : peak_(peak), again_(again) { Measure(); }
@@ -107,11 +107,11 @@ class PeakNow {
   std::vector<double> seen_;
 };
 
-// Times of runs, and the machine's peak at each.
+// Times of runs, and the machine's peak at each run.
 struct Series {
   std::vector<double> ms, gflops;
 
-  // One run and its time.
+  // Runs once and stores the time.
   std::string Run(serve::Session* session, PeakNow* now) {
     gflops.push_back(now->Gflops());
     const Clock::time_point start = Clock::now();
@@ -121,15 +121,14 @@ struct Series {
   }
 };
 
-// The median of what the machine can compute in as many milliseconds at as many GFLOP/s.
+// Returns the median of the operations that the machine can compute in `ms` at `gflops`.
 double PeakFlops(const std::vector<double>& ms, const std::vector<double>& gflops) {
   std::vector<double> flops(ms.size());
   for (size_t i = 0; i < ms.size(); ++i) flops[i] = ms[i] * gflops[i] * 1e6;
   return Median(std::move(flops));
 }
 
-// Runs with and without clocks around the blocks take turns, so that what disturbs one disturbs
-// the other.
+// Alternates runs with and without clocks around the blocks, so that disturbances affect both.
 std::string TimeRuns(serve::Session* session, const Options& o, PeakNow* now, Observation* seen,
                      Report* report) {
   Series plain, observed;
@@ -219,11 +218,11 @@ std::string RunBenchmark(const Description& d, const Profile& profiles, const Op
   session.Observe(nullptr, nullptr);
   session.ObserveLaunches(nullptr);
   if (!error.empty()) {
-    return error + "; give values that the model allows: --input=NAME=FILE.npy, or --integers=N";
+    return error + "; choose values that the model allows: --input=NAME=FILE.npy, or --integers=N";
   }
   report->arena_bytes = session.arena_bytes();
   report->weights_bytes = d.weights_bytes;
-  report->peak_bytes = PeakBytes();  // before the probe takes more
+  report->peak_bytes = PeakBytes();  // before the probe allocates memory
   Machine* const machine = &report->machine;
   machine->vector_bytes = profile.probe.vector_bytes;
   MeasureMemory(profile.probe, o.threads, o.probe_seconds / 2, o.probe_bytes, machine);
@@ -242,7 +241,7 @@ std::string RunBenchmark(const Description& d, const Profile& profiles, const Op
   now.Tell(machine);
   MeasureMemory(profile.probe, o.threads, o.probe_seconds / 2, o.probe_bytes, machine);
   report->blocks = std::move(seen.blocks);
-  // Branches that this run did not take.
+  // Blocks in branches that this run did not take.
   report->blocks.erase(std::remove_if(report->blocks.begin(), report->blocks.end(),
                                       [](const Block& b) { return b.calls == 0; }),
                        report->blocks.end());

@@ -10,8 +10,8 @@
 
 namespace rules_dnn::bench {
 
-// Measures as the options say, by the profile of the variant that runs; weights is the weights'
-// file or empty. Returns an empty string, or what is wrong.
+// Measures the model with the options and the profile of the variant that runs. weights is a
+// weights file or empty. Returns an error, or an empty string.
 std::string RunBenchmark(const Description& d, const Profile& profiles, const Options& o,
                          const std::string& weights, Report* report);
 

@@ -1,4 +1,4 @@
-// A double by its bits.
+// Conversions between a double and its bits.
 #ifndef RULES_DNN_RUNTIME_DSP_DNN_BITS_H_
 #define RULES_DNN_RUNTIME_DSP_DNN_BITS_H_
 

@@ -1,5 +1,5 @@
-// What clang calls on Hexagon where there is no instruction: division, and copies of whole words. A
-// program may have the compiler's own, which are faster: these are weak.
+// Functions that clang calls on Hexagon if there is no instruction: division, and copies of whole
+// words. They are weak, because a program may link the compiler's own, which are faster.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,8 +61,8 @@ int32_t __hexagon_divsi3(int32_t a, int32_t b) { return (int32_t)__hexagon_divdi
 DNN_DSP_WEAK int32_t __hexagon_modsi3(int32_t a, int32_t b);
 int32_t __hexagon_modsi3(int32_t a, int32_t b) { return (int32_t)__hexagon_moddi3(a, b); }
 
-// Copies at least 32 bytes, and a multiple of 8, between places that are likely to be multiples
-// of 8.
+// Copies at least 32 bytes, and a multiple of 8, between addresses that are probably multiples of
+// 8.
 DNN_DSP_WEAK void* __hexagon_memcpy_likely_aligned_min32bytes_mult8bytes(void* to, const void* from,
                                                                          size_t bytes);
 void* __hexagon_memcpy_likely_aligned_min32bytes_mult8bytes(void* to, const void* from,

@@ -1,4 +1,4 @@
-// Those of dnn_f64.h that are sums of series. Each is the compiler's own (gen/scalar/float64.go).
+// The functions of dnn_f64.h that are sums of series, as in the compiler (gen/scalar/float64.go).
 #include "runtime/dsp/dnn_f64.h"
 
 #include <stdbool.h>
@@ -6,8 +6,8 @@
 
 #include "runtime/dsp/dnn_wide.h"
 
-// Beyond kOutside, e^x is infinite or 0; below kTiny, odd functions that begin with x, and no
-// square, are x; below kLeast, those that begin with x are.
+// If |x| > kOutside, e^x is infinite or 0. If |x| < kTiny, odd functions whose series begins with x
+// are x. If |x| < kLeast, so are other functions whose series begins with x.
 static const double kOutside = 750, kTiny = 0x1p-28, kLeast = 0x1p-60;
 
 static double Nan(void) { return __builtin_nan(""); }
@@ -60,7 +60,7 @@ double dnn_f64_erf(double x) {
   return Nearest(dnn_wide_erf(dnn_wide_of(x)));
 }
 
-// The sine of n quarter turns and a rest.
+// Returns the sine of n quarter turns plus rest.
 static dnn_wide Turned(uint32_t n, dnn_wide rest) {
   const dnn_wide s = n & 1 ? dnn_wide_cos(rest) : dnn_wide_sin(rest);
   return n & 2 ? dnn_wide_neg(s) : s;
@@ -165,7 +165,7 @@ double dnn_f64_atanh(double x) {
   return Nearest(dnn_wide_shifted(dnn_wide_log(ratio), -1));
 }
 
-// e^(y log a), for a finite y and a positive a.
+// Returns e^(y log a), for a finite y and a positive a.
 static double Power(double a, double y) {
   const dnn_wide t = dnn_wide_times(dnn_wide_log(dnn_wide_of(a)), dnn_wide_of(y));
   const double n = dnn_wide_nearest(&t);

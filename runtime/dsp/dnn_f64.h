@@ -1,5 +1,6 @@
-// Functions of double that kernels call: a DSP need have no C library. They are correctly rounded,
-// but for the rarest cases, and so have the compiler's own bits; those that are not exact are slow.
+// Functions of double that kernels call, since a DSP may have no C library. They are correctly
+// rounded except in very rare cases, and so equal the compiler's bits. Those that are not exact are
+// slow.
 #ifndef RULES_DNN_RUNTIME_DSP_DNN_F64_H_
 #define RULES_DNN_RUNTIME_DSP_DNN_F64_H_
 

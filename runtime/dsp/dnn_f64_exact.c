@@ -1,11 +1,11 @@
-// Those of dnn_f64.h that are exact, or one rounding away.
+// The functions of dnn_f64.h that are exact, or need one rounding.
 #include <stdint.h>
 
 #include "runtime/dsp/dnn_bits.h"
 #include "runtime/dsp/dnn_f64.h"
 #include "runtime/dsp/dnn_wide.h"
 
-// The whole number next to x towards 0.
+// Rounds towards 0.
 double dnn_f64_trunc(double x) {
   const int e = (int)(dnn_bits(x) >> 52 & 0x7ff) - 1023;
   if (e >= 52) return x;
@@ -18,13 +18,13 @@ double dnn_f64_floor(double x) {
   return whole > x ? whole - 1 : whole;
 }
 
-// A negative fraction gives -0.
+// The result for -1 < x < 0 is -0.
 double dnn_f64_ceil(double x) {
   const double whole = dnn_f64_trunc(x);
   return whole < x ? dnn_from_bits(dnn_bits(whole + 1) | (dnn_bits(x) & kDnnSign)) : whole;
 }
 
-// Of two whole numbers that are as near, the even one.
+// Rounds to nearest, half to even.
 double dnn_f64_rint(double x) {
   const double whole = dnn_f64_trunc(x), rest = x - whole;
   const double away = dnn_from_bits((dnn_bits(x) & kDnnSign) | dnn_bits(1.0));
@@ -52,15 +52,14 @@ double dnn_f64_fmod(double x, double y) {
   return r == 0 ? dnn_from_bits(sign) : dnn_rounded(sign, r, eb);
 }
 
-// Two bits of the number a bit of the root.
+// Each step takes two bits of the number and produces one bit of the root.
 double dnn_f64_sqrt(double x) {
   const uint64_t u = dnn_bits(x);
   if (x == 0 || u == kDnnInfinity || x != x) return x;
   if (u >> 63) return dnn_from_bits(kDnnNan);
   int e;
   uint64_t m = dnn_split(u, &e), root = 0, rest = 0;
-  const int shift =
-      e & 1 ? 11 : 10;  // the first of its pairs of bits is on top, and the exponent even
+  const int shift = e & 1 ? 11 : 10;  // moves the first pair of bits to the top; makes e even
   m <<= shift;
   e -= shift;
   for (int i = 0; i < 54; ++i) {

@@ -1,5 +1,5 @@
-// Floating point for which Hexagon has no instruction, correctly rounded. As in dnn_builtins.c a
-// program's own go before.
+// Floating-point operations without an instruction on Hexagon, correctly rounded. As in
+// dnn_builtins.c, a program's own functions override them.
 #include <stdint.h>
 
 #include "runtime/dsp/dnn_bits.h"
@@ -16,7 +16,7 @@ double dnn_rounded(uint64_t sign, uint64_t m, int e) {
   const int drop = lsb - e;
   if (drop <= 0) {
     m <<= -drop;
-  } else if (drop > 63) {  // all that is left is whether it is more than a half of the least
+  } else if (drop > 63) {  // the result depends only on whether it is more than half of the least
     m = drop == 64 && m > UINT64_C(1) << 63;
   } else {
     const uint64_t rest = m & ((UINT64_C(1) << drop) - 1), half = UINT64_C(1) << (drop - 1);
@@ -45,7 +45,7 @@ uint64_t dnn_split(uint64_t u, int* e) {
   return m << shift;
 }
 
-// Before v67.
+// Needed before v67.
 DNN_DSP_WEAK double __hexagon_muldf3(double x, double y);
 double __hexagon_muldf3(double x, double y) {
   const uint64_t sign = (dnn_bits(x) ^ dnn_bits(y)) & kDnnSign, a = dnn_bits(x) & ~kDnnSign,
@@ -55,7 +55,7 @@ double __hexagon_muldf3(double x, double y) {
     return dnn_from_bits(a == 0 || b == 0 ? kDnnNan : sign | kDnnInfinity);
   if (a == 0 || b == 0) return dnn_from_bits(sign);
   int ea, eb;
-  const uint64_t p = dnn_split(a, &ea), q = dnn_split(b, &eb);  // 53 bits, whose product has 106
+  const uint64_t p = dnn_split(a, &ea), q = dnn_split(b, &eb);  // 53 bits each; the product has 106
   const uint64_t p0 = (uint32_t)p, p1 = p >> 32, q0 = (uint32_t)q, q1 = q >> 32;
   const uint64_t middle = p1 * q0 + p0 * q1 + (p0 * q0 >> 32);  // below 2^54
   const uint64_t low = middle << 32 | (uint32_t)(p0 * q0);
@@ -95,7 +95,7 @@ float __hexagon_sqrtf(float x) {
   if (x == 0 || u == 0x7f800000u || x != x) return x;
   if (u >> 31) return __builtin_nanf("");
   int e;
-  uint64_t m = dnn_split(dnn_bits((double)x), &e);  // 53 bits, of which the last 29 are 0
+  uint64_t m = dnn_split(dnn_bits((double)x), &e);  // 53 bits; the last 29 are 0
   m = (e & 1) ? m << 1 : m;
   e = (e & 1) ? e - 1 : e;
   uint64_t q = 0;

@@ -1,4 +1,4 @@
-// The arithmetic of dnn_wide.h.
+// Arithmetic of dnn_wide.h.
 #include "runtime/dsp/dnn_wide.h"
 
 #include "runtime/dsp/dnn_bits.h"
@@ -14,7 +14,7 @@ static void Left(uint32_t* m, int limbs, int n) {
   m[0] <<= n;
 }
 
-// Shifts limbs to the right; what leaves is lost.
+// Shifts limbs to the right and drops the bits that are shifted out.
 static void Right(uint32_t* m, int32_t n) {
   const int whole = n / 32, rest = n % 32;
   for (int i = 0; i < kDnnLimbs; ++i) {
@@ -24,7 +24,7 @@ static void Right(uint32_t* m, int32_t n) {
   }
 }
 
-// The number of so many limbs, 0. before them, times 2^e.
+// Normalizes the fraction 0.m with the given number of limbs, times 2^e.
 static dnn_wide Normal(uint32_t* m, int limbs, int32_t e, bool negative) {
   int top = limbs - 1;
   while (top >= 0 && m[top] == 0) --top;
@@ -85,7 +85,7 @@ static void Subtract(uint32_t* a, const uint32_t* b) {
   }
 }
 
-// Sums of magnitudes, a's exponent being no less.
+// Adds magnitudes; a's exponent is at least b's.
 static dnn_wide Add(dnn_wide a, const uint32_t* b) {
   uint32_t m[kDnnLimbs + 1];
   uint64_t carry = 0;
@@ -110,7 +110,7 @@ dnn_wide dnn_wide_plus(dnn_wide a, dnn_wide b) {
   if (apart >= 32 * kDnnLimbs) return a;
   Right(b.m, apart);
   if (a.negative == b.negative) return Add(a, b.m);
-  if (Less(a.m, b.m)) {  // they have one exponent
+  if (Less(a.m, b.m)) {  // both have the same exponent
     const dnn_wide t = a;
     a = b;
     b = t;
@@ -138,7 +138,7 @@ dnn_wide dnn_wide_times(dnn_wide a, dnn_wide b) {
 dnn_wide dnn_wide_over(dnn_wide a, dnn_wide b) {
   if (dnn_wide_zero(&a)) return a;
   dnn_wide q = {{0}, a.e - b.e + 1, a.negative != b.negative};
-  bool more = false;  // the bit before a's first
+  bool more = false;  // the bit before a's first one
   if (Less(a.m, b.m)) {
     more = true;
     Left(a.m, kDnnLimbs, 1);
@@ -171,7 +171,7 @@ dnn_wide dnn_wide_sqrt(dnn_wide a) {
   if (dnn_wide_zero(&a)) return a;
   const int32_t half = (a.e - (a.e & 1)) / 2;
   a.e &= 1;
-  dnn_wide root = dnn_wide_int(1);  // a is from 1/2 to 2: each step doubles the bits that are right
+  dnn_wide root = dnn_wide_int(1);  // a is from 1/2 to 2: each step doubles the correct bits
   for (int i = 0; i < 8; ++i) {
     root = dnn_wide_shifted(dnn_wide_plus(root, dnn_wide_over(a, root)), -1);
   }

@@ -1,4 +1,4 @@
-// The functions of dnn_wide.h, as sums of series.
+// Functions of dnn_wide.h, as sums of series.
 #include "runtime/dsp/dnn_bits.h"
 #include "runtime/dsp/dnn_wide.h"
 
@@ -14,7 +14,7 @@ static const dnn_wide kLn2 = {{UINT32_C(0x7298b62d), UINT32_C(0x40f34326), UINT3
                               0,
                               false};
 
-// The bits of 2/pi, behind the point.
+// The fraction bits of 2/pi.
 static const uint32_t kTwoOverPi[] = {
     0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu,
     0xdebbc561u, 0xb7246e3au, 0x424dd2e0u, 0x06492eeau, 0x09d1921cu, 0xfe1deb1cu, 0xb129a73eu,
@@ -25,13 +25,13 @@ static const uint32_t kTwoOverPi[] = {
 
 dnn_wide dnn_wide_pi(void) { return kPi; }
 
-// Whether a term of a sum counts no more.
+// Reports whether a term is too small to change the sum.
 static bool Ends(const dnn_wide* term, const dnn_wide* sum) {
   return dnn_wide_zero(term) || term->e < sum->e - kBits;
 }
 
-// The sum of sign^k s^(2k+1) / (2k+1): the hyperbolic inverse tangent of a small s, or the
-// circular one where the sign is negative.
+// Returns the sum of sign^k s^(2k+1) / (2k+1): the hyperbolic inverse tangent of a small s, or the
+// circular one if `negative`.
 static dnn_wide OddPowers(dnn_wide s, bool negative) {
   dnn_wide square = dnn_wide_times(s, s), power = s, sum = s;
   if (negative) square = dnn_wide_neg(square);
@@ -56,7 +56,7 @@ dnn_wide dnn_wide_log(dnn_wide a) {
                        dnn_wide_times(dnn_wide_int(e), kLn2));
 }
 
-// The whole part of a number below 2^31.
+// Returns the integer part of a number below 2^31.
 static int32_t Whole(const dnn_wide* a) {
   if (a->e <= 0) return 0;
   const int32_t n = (int32_t)(a->m[kDnnLimbs - 1] >> (32 - a->e));
@@ -80,7 +80,7 @@ dnn_wide dnn_wide_exp(dnn_wide a) {
   return dnn_wide_shifted(sum, n);
 }
 
-// a^k / k! - a^(k+2) / (k+2)! + ..., for a k of 0 or 1.
+// Returns a^k / k! - a^(k+2) / (k+2)! + ..., for k = 0 or 1.
 static dnn_wide Alternating(dnn_wide a, uint32_t k) {
   const dnn_wide square = dnn_wide_neg(dnn_wide_times(a, a));
   dnn_wide term = k == 0 ? dnn_wide_int(1) : a, sum = term;
@@ -95,7 +95,7 @@ dnn_wide dnn_wide_sin(dnn_wide a) { return Alternating(a, 1); }
 
 dnn_wide dnn_wide_cos(dnn_wide a) { return Alternating(a, 0); }
 
-// Halves the angle until the series is short.
+// Halves the angle until the series converges quickly.
 dnn_wide dnn_wide_atan(dnn_wide a) {
   enum { kHalvings = 3 };
   const dnn_wide one = dnn_wide_int(1);
@@ -112,7 +112,7 @@ dnn_wide dnn_wide_atan(dnn_wide a) {
   return negative ? dnn_wide_neg(a) : a;
 }
 
-// 2/sqrt(pi) e^(-x^2) (x + x (2x^2)/3 + x (2x^2)^2/(3*5) + ...).
+// Computes 2/sqrt(pi) e^(-x^2) (x + x (2x^2)/3 + x (2x^2)^2/(3*5) + ...).
 dnn_wide dnn_wide_erf(dnn_wide a) {
   const dnn_wide square = dnn_wide_times(a, a);
   dnn_wide term = a, sum = a;
@@ -125,7 +125,8 @@ dnn_wide dnn_wide_erf(dnn_wide a) {
   return dnn_wide_over(sum, dnn_wide_sqrt(kPi));
 }
 
-// Of x = m 2^k, times 2/pi, only what is not a multiple of four turns, and enough behind the point.
+// For x = m 2^k it computes only the relevant bits of x * 2/pi: it drops multiples of four turns,
+// and keeps enough fraction bits.
 uint32_t dnn_wide_quarters(double x, dnn_wide* rest) {
   enum { kTaken = 11, kProduct = kTaken + 2 };
   const uint64_t u = dnn_bits(x);
@@ -142,13 +143,13 @@ uint32_t dnn_wide_quarters(double x, dnn_wide* rest) {
     }
     p[kTaken + part] += (uint32_t)carry;
   }
-  const int point = 32 * (first + kTaken) - k;  // bits behind it
+  const int point = 32 * (first + kTaken) - k;  // number of fraction bits
   uint32_t n = 0;
   for (int bit = 1; bit >= 0; --bit) {
     const int at = point + bit;
     n = n << 1 | (at < 32 * kProduct ? p[at / 32] >> (at % 32) & 1 : 0);
   }
-  for (int i = 0; i < kProduct; ++i) {  // what is before the point goes
+  for (int i = 0; i < kProduct; ++i) {  // drop the bits before the binary point
     if (32 * i >= point) {
       p[i] = 0;
     } else if (32 * (i + 1) > point) {
@@ -159,8 +160,7 @@ uint32_t dnn_wide_quarters(double x, dnn_wide* rest) {
   for (int i = kProduct; i-- > 0;) {
     turns = dnn_wide_plus(turns, dnn_wide_shifted(dnn_wide_int(p[i]), 32 * i - point));
   }
-  if (turns.e == 0 &&
-      !dnn_wide_zero(&turns)) {  // a half or more: the nearest number is the next one
+  if (turns.e == 0 && !dnn_wide_zero(&turns)) {  // a half or more: round up
     turns = dnn_wide_minus(turns, dnn_wide_int(1));
     ++n;
   }

@@ -7,7 +7,7 @@ inline namespace v1 {
 namespace fastrpc {
 namespace {
 
-// For a few reads and writes of the lists: a DSP's C library need have no mutexes.
+// A spin lock for short accesses to the lists; a DSP's C library may lack mutexes.
 class Lock {
  public:
   Lock() {

@@ -1,4 +1,4 @@
-// Sessions and contexts that stubs have in a skeleton.
+// The skeleton's sessions and contexts, which stubs use.
 #ifndef RULES_DNN_RUNTIME_FASTRPC_FAR_H_
 #define RULES_DNN_RUNTIME_FASTRPC_FAR_H_
 
@@ -9,7 +9,7 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace fastrpc {
 
-// A context of a stub's. Calls name it by a number, which never becomes another one's.
+// A stub's context. Calls refer to it by a number, which is never reused.
 struct FarContext {
   FarContext* next;
   uint64_t number;
@@ -20,24 +20,27 @@ struct FarContext {
 struct FarSession {
   FarSession* next;
   Handle handle;
-  uint64_t last;  // the number of the context that was made last
+  uint64_t last;  // number of the last context that was created
   FarContext* contexts;
 };
 
-// Makes a session with a handle of its own; null: there is no memory.
+// Creates a session with a new handle; returns null if memory is exhausted.
 FarSession* NewSession();
 
-// Takes a session out of the list, unless one of its contexts is in a call; null: there is none.
+// Removes a session from the list, unless a call uses one of its contexts; returns null if there is
+// no such session.
 FarSession* Remove(Handle handle);
 
-// Gives a context to a session, with a number.
+// Adds a context to a session and numbers it.
 bool Add(Handle handle, FarContext* c);
 
-// The context of a number, for this call alone; null: there is none, or another call has it.
+// Returns a context for the duration of a call; null if the number is unknown or another call uses
+// it.
 FarContext* Borrow(Handle handle, uint64_t number);
 void GiveBack(FarContext* c);
 
-// Takes a context that is busy, so that nobody closes its session, out of that.
+// Removes a busy context from its session. Since it is busy, the session cannot be closed
+// meanwhile.
 void Take(Handle handle, const FarContext* c);
 
 void Destroy(FarContext* c);

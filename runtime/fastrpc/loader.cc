@@ -9,8 +9,8 @@ inline namespace v1 {
 namespace fastrpc {
 namespace {
 
-// Where systems keep it. An application for Android 12 or later also names it in its manifest
-// (uses-native-library), or the system hides it.
+// Library names of systems. An application for Android 12 or later must also declare the library in
+// its manifest (uses-native-library), otherwise the system hides it.
 constexpr const char* kLibraries[] = {
     "libcdsprpc.so",
     "libcdsprpc.so.1",

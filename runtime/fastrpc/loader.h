@@ -1,5 +1,4 @@
-// FastRPC's library, found when a program runs: a program for machines that may lack a DSP links
-// nothing of it.
+// Loads FastRPC's library at run time, so that a program also starts on machines without a DSP.
 #ifndef RULES_DNN_RUNTIME_FASTRPC_LOADER_H_
 #define RULES_DNN_RUNTIME_FASTRPC_LOADER_H_
 
@@ -9,13 +8,13 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace fastrpc {
 
-// The functions without which nothing is called, each with its name there, result and parameters.
+// The required functions, each with its exported name, result and parameters.
 #define RULES_DNN_FASTRPC_FUNCTIONS(F)                                      \
   F(Open, remote_handle64_open, Code, (const char* uri, Handle* handle))    \
   F(Invoke, remote_handle64_invoke, Code, (Handle, uint32_t scalars, Arg*)) \
   F(Close, remote_handle64_close, Code, (Handle))
 
-// What older releases lack: null where it is not there.
+// Functions that older releases lack; null if missing.
 #define RULES_DNN_FASTRPC_OPTIONAL(F)                                                      \
   F(Session, remote_session_control, Code, (uint32_t request, void* data, uint32_t bytes)) \
   F(Control, remote_handle_control, Code, (uint32_t request, void* data, uint32_t bytes))  \
@@ -29,12 +28,12 @@ struct Api {
   RULES_DNN_FASTRPC_OPTIONAL(RULES_DNN_FASTRPC_MEMBER)
 #undef RULES_DNN_FASTRPC_MEMBER
 
-  // Whether the library has memory that both sides see.
+  // Reports whether the library has memory that both sides can access.
   bool shares() const { return Allocate != nullptr && Free != nullptr && ToFile != nullptr; }
 };
 
-// Fills api from the machine's library, which stays loaded. On failure it returns false and sets
-// *error to a text that says what is missing.
+// Fills api from the machine's library, which stays loaded. If it fails, returns false and sets
+// *error to a description of what is missing.
 bool Load(Api* api, const char** error);
 
 }  // namespace fastrpc

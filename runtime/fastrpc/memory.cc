@@ -12,7 +12,7 @@ inline namespace v1 {
 namespace fastrpc {
 namespace {
 
-// A piece of memory that the application has, until it gives it back.
+// An allocation that the application holds.
 struct Piece {
   Piece* next;
   void* memory;
@@ -28,16 +28,17 @@ Piece* pieces = nullptr;
 Status TakeShared(const Api& api, uint64_t bytes, void** memory, Words* words) {
   *memory = nullptr;
   if (bytes > INT32_MAX) {
-    return Failed(words, Status::kDeviceMemory, "rpcmem_alloc: a piece has less than 2 GiB");
+    return Failed(words, Status::kDeviceMemory,
+                  "rpcmem_alloc: an allocation must be smaller than 2 GiB");
   }
   void* const taken = api.Allocate(kSystemHeap, kCached, static_cast<int32_t>(bytes));
   if (taken == nullptr) {
     words->Clear();
-    words->Add("rpcmem_alloc: no memory that both sides see (").Add(static_cast<int64_t>(bytes));
+    words->Add("rpcmem_alloc: no shared memory is left (").Add(static_cast<int64_t>(bytes));
     words->Add(" bytes)");
     return Status::kDeviceMemory;
   }
-  if (api.ToFile(taken) < 0) {  // the driver would copy it, and not say so
+  if (api.ToFile(taken) < 0) {  // the driver would silently copy it
     api.Free(taken);
     return Failed(words, Status::kDeviceMemory,
                   "rpcmem_to_fd: the driver does not know the memory");
@@ -77,7 +78,7 @@ void ReleaseOwn(void* memory) {
   Piece* const piece = *at;
   if (piece != nullptr) *at = piece->next;
   pthread_mutex_unlock(&lock);
-  if (piece == nullptr) return;  // null, or none of ours
+  if (piece == nullptr) return;  // null, or not allocated here
   piece->release != nullptr ? piece->release(memory) : FreeMemory(memory);
   free(piece);
 }

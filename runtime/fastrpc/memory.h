@@ -1,4 +1,4 @@
-// Memory that the processor and the DSP see, and what the application has of it.
+// Memory that the processor and the DSP share, and the application's allocations of it.
 #ifndef RULES_DNN_RUNTIME_FASTRPC_MEMORY_H_
 #define RULES_DNN_RUNTIME_FASTRPC_MEMORY_H_
 
@@ -10,15 +10,15 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace fastrpc {
 
-// Memory of rpcmem, or a status with words.
+// Allocates rpcmem memory; writes the reason of a failure to words.
 Status TakeShared(const Api& api, uint64_t bytes, void** memory, Words* words);
 
-// The application's memory: of rpcmem, or any where api is null or has none.
+// Allocates the application's memory: rpcmem, or ordinary memory if api is null or lacks rpcmem.
 Status AllocateOwn(const Api* api, size_t bytes, void** memory);
 void ReleaseOwn(void* memory);
 
-// Whether the DSP sees a range as it is: it begins at a line of memory of AllocateOwn, or is one
-// that the application has of rpcmem itself.
+// Reports whether the DSP accesses a range directly: it begins at a line of AllocateOwn's memory,
+// or is in rpcmem memory that the application allocated itself.
 bool IsShared(const Api& api, const void* at, size_t bytes);
 
 }  // namespace fastrpc

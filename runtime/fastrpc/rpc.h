@@ -1,7 +1,7 @@
-// FastRPC as a program and a DSP's library see it: what a call carries, and what it comes to.
+// FastRPC's interface for programs and DSP libraries: the arguments and results of calls.
 //
-// The layouts are those of Qualcomm's libcdsprpc.so and of what loads libraries on the DSP; the
-// names are ours, so that no header of a vendor is needed, and one may be included beside this.
+// The layouts match Qualcomm's libcdsprpc.so and the DSP's loader. The names are ours, so
+// that no vendor header is needed, and one may be included, too.
 #ifndef RULES_DNN_RUNTIME_FASTRPC_RPC_H_
 #define RULES_DNN_RUNTIME_FASTRPC_RPC_H_
 
@@ -14,7 +14,8 @@ namespace fastrpc {
 
 using Handle = uint64_t;
 
-// Bytes that a call reads or writes, or a handle: inputs, then outputs, then handles of each kind.
+// An argument: bytes that a call reads or writes, or a handle. Inputs come first, then outputs,
+// then handles of each kind.
 union Arg {
   struct {
     void* at;
@@ -26,7 +27,7 @@ union Arg {
 static_assert(offsetof(Arg, buffer.bytes) == sizeof(void*), "a pointer and a size");
 static_assert(alignof(Arg) == 8, "as the handle in it");
 
-// The number of a call's method and of its arguments of each kind, in one word.
+// Encodes a call's method and the number of its arguments of each kind in one word.
 constexpr int32_t kMostBuffers = 255;
 constexpr uint32_t Scalars(uint32_t method, uint32_t in, uint32_t out, uint32_t in_handles = 0,
                            uint32_t out_handles = 0) {
@@ -35,24 +36,24 @@ constexpr uint32_t Scalars(uint32_t method, uint32_t in, uint32_t out, uint32_t 
 }
 constexpr uint32_t MethodOf(uint32_t scalars) { return scalars >> 24 & 31; }
 
-// What functions of FastRPC return: 0, or the number of an error. The DSP's own errors are numbers
-// from this one on in newer releases, and the same as the processor's in older ones.
+// The result of FastRPC functions: 0, or an error number. In newer releases the DSP's own errors
+// begin at this number; in older ones they equal the processor's.
 using Code = int32_t;
 constexpr uint32_t kDspErrors = 0x80000400;
 constexpr Code kDone = 0, kNoMemory = 2, kBadArguments = 14, kUnsupported = 20;
 
-// Numbers of FastRPC's.
-constexpr int32_t kComputeDsp = 3;  // the domain that has HVX
-constexpr uint32_t kThreads = 1;    // a request to remote_session_control: of the DSP's threads
-constexpr uint32_t kUnsignedModule = 2;  // another one
+// FastRPC's constants.
+constexpr int32_t kComputeDsp = 3;       // the domain that has HVX
+constexpr uint32_t kThreads = 1;         // request of remote_session_control for the DSP's threads
+constexpr uint32_t kUnsignedModule = 2;  // another such request
 constexpr uint32_t kDspInfo = 2;         // a request to remote_handle_control
-constexpr uint32_t kArchitecture = 6;    // what of the DSP that asks for
-constexpr int32_t kSystemHeap = 25;      // of rpcmem_alloc
-constexpr uint32_t kCached = 1;          // its flags
+constexpr uint32_t kArchitecture = 6;    // the property that the request reads
+constexpr int32_t kSystemHeap = 25;      // for rpcmem_alloc
+constexpr uint32_t kCached = 1;          // flags for rpcmem_alloc
 
 struct Threads {
   int32_t domain;
-  int32_t priority;  // -1: as it is
+  int32_t priority;  // -1: unchanged
   int32_t stack_bytes;
 };
 
@@ -64,7 +65,7 @@ struct UnsignedModule {
 struct Capability {
   uint32_t domain;
   uint32_t attribute;
-  uint32_t value;  // of kArchitecture: 0x68 for v68, in the lowest byte
+  uint32_t value;  // for kArchitecture: the lowest byte is 0x68 for v68
 };
 
 }  // namespace fastrpc

@@ -12,7 +12,7 @@ namespace {
 #define RULES_DNN_TEXT_OF(x) #x
 #define RULES_DNN_TEXT(x) RULES_DNN_TEXT_OF(x)
 
-// Of a thread on the DSP.
+// Stack size of a thread on the DSP.
 constexpr int32_t kStackBytes = 128 << 10;
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -20,7 +20,7 @@ Session* sessions = nullptr;
 Api library;
 bool loaded = false;
 
-// The number of a version in the form that the DSP tells it: 0x68 of "v68"; 0 of other texts.
+// Converts a version to the DSP's number: 0x68 for "v68", 0 for other texts.
 uint32_t Architecture(const char* version) {
   uint32_t value = 0;
   if (*version++ != 'v' || *version == 0) return 0;
@@ -31,14 +31,14 @@ uint32_t Architecture(const char* version) {
   return value;
 }
 
-// What the machine's DSP is; 0 where nothing says so.
+// Returns the number of the machine's DSP; 0 if it is not known.
 uint32_t DspArchitecture(const Api& api) {
   Capability c = {kComputeDsp, kArchitecture, 0};
   if (api.Control == nullptr || api.Control(kDspInfo, &c, sizeof(c)) != kDone) return 0;
   return c.value & 0xff;
 }
 
-// A name that cannot be a part of a URI would be another file's.
+// Rejects names that would change the meaning of a URI.
 bool IsPlain(const char* name) {
   for (; *name != 0; ++name) {
     if (*name <= ' ' || *name == '?' || *name == '&' || *name == '#') return false;
@@ -46,7 +46,7 @@ bool IsPlain(const char* name) {
   return true;
 }
 
-// The URI of the options' library, or of the model's for a version.
+// Makes the URI of the options' library, or of the model's library for a version.
 bool MakeUri(const RemoteInfo& info, const char* file, const char* version, char* uri) {
   Words w(uri, kMostUri);
   size_t length = strlen("file:///?" RULES_DNN_TEXT(RULES_DNN_FASTRPC_ENTRY)) + 64;
@@ -62,15 +62,15 @@ bool MakeUri(const RemoteInfo& info, const char* file, const char* version, char
   return length < kMostUri;
 }
 
-// Has the DSP's threads, in which a skeleton computes, larger stacks: by themselves they have 16
-// KB, which the frames of a kernel and of the runtime together come near (clang's -fstack-usage
-// tells). What refuses that leaves them as they are.
+// Requests larger stacks for the DSP's threads, in which a skeleton computes. The default of 16 KB
+// is hardly enough for the frames of a kernel and the runtime (see clang's -fstack-usage). If the
+// request fails, the stacks stay as they are.
 void AskForStacks(const Api& api) {
   Threads ask = {kComputeDsp, -1, kStackBytes};
   if (api.Session != nullptr) api.Session(kThreads, &ask, sizeof(ask));
 }
 
-// Has FastRPC load libraries that are not signed. What refuses that is told by what comes next.
+// Requests that FastRPC loads unsigned libraries. If that fails, opening the session fails.
 void AskForUnsigned(const Api& api) {
   UnsignedModule ask = {kComputeDsp, 1};
   if (api.Session != nullptr) api.Session(kUnsignedModule, &ask, sizeof(ask));
@@ -82,7 +82,7 @@ Session* FindSession(const char* uri) {
   return s;
 }
 
-// Asks the skeleton whose it is.
+// Asks the skeleton for its identity.
 Status Identify(Session* s, Words* words) {
   const Hello hello = {kProtocol, 0};
   Arg args[] = {Bytes(&hello, sizeof(hello)), Bytes(&s->identity, sizeof(s->identity))};
@@ -97,9 +97,9 @@ Status CheckIdentity(const Description* d, const Session& s, Words* words) {
   const Identity& i = s.identity;
   const char* wrong = nullptr;
   if (i.protocol != kProtocol || i.runtime != kRuntimeVersion) {
-    wrong = "it speaks another version of the runtime's interface";
+    wrong = "it uses another version of the runtime's interface";
   } else if (memcmp(i.graph, d->remote->graph_hash, sizeof(i.graph)) != 0) {
-    wrong = "it is of another network";
+    wrong = "it belongs to another network";
   } else if (memcmp(i.weights, d->remote->weights_hash, sizeof(i.weights)) != 0) {
     wrong = "it has other weights";
   } else if (i.inputs != static_cast<uint32_t>(d->input_count) ||
@@ -115,7 +115,7 @@ Status CheckIdentity(const Description* d, const Session& s, Words* words) {
   return Status::kForeignSkeleton;
 }
 
-// Opens a session of one reference, which is in no list yet.
+// Opens a session with one reference, which is not in the list yet.
 Status OpenSession(const Description* d, const char* uri, Session** session, Words* words) {
   Session* const s = static_cast<Session*>(calloc(1, sizeof(Session)));
   if (s == nullptr) return Status::kOutOfMemory;
@@ -142,7 +142,7 @@ Status OpenSession(const Description* d, const char* uri, Session** session, Wor
 
 Status FindOrOpen(const Description* d, const char* uri, Session** session, Words* words) {
   Session* const found = FindSession(uri);
-  if (found != nullptr) {  // of the same file, but perhaps by another model's options
+  if (found != nullptr) {  // of the same file, but perhaps opened with another model's options
     const Status status = CheckIdentity(d, *found, words);
     if (status != Status::kOk) return status;
     ++found->references;
@@ -156,7 +156,8 @@ Status FindOrOpen(const Description* d, const char* uri, Session** session, Word
   return Status::kOk;
 }
 
-// The version that comes before i and that a DSP runs, from the most capable on; -1: none.
+// Returns the next less capable version before index i that a DSP can run; -1 if no version is
+// left.
 int32_t NextTarget(const RemoteInfo& info, int32_t i, uint32_t dsp) {
   while (--i >= 0 && dsp != 0 && Architecture(info.targets[i]) > dsp) {
   }
@@ -178,9 +179,8 @@ Status AcquireLocked(const Description* d, const RemoteOptions& o, Session** ses
   if (o.signed_process == 0) AskForUnsigned(library);
   if (o.library != nullptr) return FindOrOpen(d, uri, session, words);
   const uint32_t dsp = DspArchitecture(library);
-  Status status =
-      Failed(words, Status::kNoSkeleton,
-             "the DSP is of an older version than all that the model has a skeleton for");
+  Status status = Failed(words, Status::kNoSkeleton,
+                         "the DSP is older than all versions that the model has a skeleton for");
   for (int32_t i = NextTarget(info, info.target_count, dsp); i >= 0; i = NextTarget(info, i, dsp)) {
     if (!MakeUri(info, nullptr, info.targets[i], uri)) {
       return Failed(words, Status::kNoSkeleton, "the skeleton's name is too long for a URI");
@@ -197,7 +197,7 @@ Status Acquire(const Description* d, const RemoteOptions& o, Session** session, 
   pthread_mutex_lock(&lock);
   const Status status = AcquireLocked(d, o, session, words);
   pthread_mutex_unlock(&lock);
-  if (status == Status::kOk) words->Clear();  // of versions that are not there
+  if (status == Status::kOk) words->Clear();  // about versions that were not found
   return status;
 }
 
@@ -207,7 +207,7 @@ void Release(Session* session) {
     Session** at = &sessions;
     while (*at != session) at = &(*at)->next;
     *at = session->next;
-    session->api->Close(session->handle);  // also of a process that is gone: FastRPC counts handles
+    session->api->Close(session->handle);  // also if the process has ended: FastRPC counts handles
     free(session);
   }
   pthread_mutex_unlock(&lock);

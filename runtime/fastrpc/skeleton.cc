@@ -12,7 +12,7 @@ namespace {
 
 static_assert(kLine % kBufferAlignment == 0, "a stub's tensors begin where kernels take them");
 
-// Whether a call has so many arguments of each kind.
+// Reports whether a call has these numbers of arguments.
 bool Has(uint32_t scalars, int32_t in, int32_t out, int32_t in_handles = 0,
          int32_t out_handles = 0) {
   return (scalars & 0xffffff) == Scalars(0, static_cast<uint32_t>(in), static_cast<uint32_t>(out),
@@ -20,12 +20,12 @@ bool Has(uint32_t scalars, int32_t in, int32_t out, int32_t in_handles = 0,
                                          static_cast<uint32_t>(out_handles));
 }
 
-// Whether a buffer is there and has so many bytes.
+// Reports whether a buffer exists and has the given size.
 bool HasBytes(const Arg& a, size_t bytes) {
   return a.buffer.bytes == bytes && (bytes == 0 || a.buffer.at != nullptr);
 }
 
-// A buffer as a struct: memory of a call is aligned to nothing.
+// Copies a buffer to a struct: the memory of a call has no alignment.
 template <class T>
 bool Get(const Arg& a, T* out) {
   if (!HasBytes(a, sizeof(T))) return false;
@@ -41,14 +41,14 @@ void Put(const Arg& a, const T& value) {
 Code Open(uint32_t scalars, Arg* args) {
   uint32_t length = 0;
   if (!Has(scalars, 2, 0, 0, 1) || !Get(args[0], &length)) return kBadArguments;
-  if (args[1].buffer.bytes < length) return kBadArguments;  // a text that nothing here reads
+  if (args[1].buffer.bytes < length) return kBadArguments;  // the text itself is not used here
   FarSession* const s = NewSession();
   if (s == nullptr) return kNoMemory;
   args[2].handle = s->handle;
   return kDone;
 }
 
-// Ends a session with all its contexts.
+// Closes a session with all its contexts.
 Code Close(uint32_t scalars, const Arg* args) {
   if (!Has(scalars, 0, 0, 1, 0)) return kBadArguments;
   FarSession* const s = Remove(args[0].handle);
@@ -85,7 +85,7 @@ Code Identify(const Skeleton& skeleton, uint32_t scalars, Arg* args) {
   return kDone;
 }
 
-// Makes a model and its one context; the weights are the library's.
+// Creates a model and its only context; the library embeds the weights.
 Status MakeContext(const Description* d, const CreateAsk& ask, Context** context) {
   Options o = {};
   o.size = sizeof(o);
@@ -93,7 +93,7 @@ Status MakeContext(const Description* d, const CreateAsk& ask, Context** context
   Model* model = nullptr;
   Status status = ModelCreate(d, &o, &model);
   if (status == Status::kOk) status = ContextCreate(model, context);
-  ModelDestroy(model);  // the context keeps it
+  ModelDestroy(model);  // the context keeps it alive
   return status;
 }
 
@@ -129,7 +129,7 @@ Code DestroyContext(Handle handle, uint32_t scalars, Arg* args) {
   return kDone;
 }
 
-// The symbols that a call gives, in memory that is aligned for them.
+// The symbols that a call sets, in aligned memory.
 struct GivenSymbols {
   int64_t value[kMaxSymbols];
 
@@ -155,7 +155,7 @@ Code ReserveContext(const Skeleton& skeleton, Handle handle, uint32_t scalars, A
   return kDone;
 }
 
-// Buffers of a run as the model takes them.
+// The buffers of a run in the form that the model takes.
 struct Buffers {
   const void* in[kMostBuffers];
   void* out[kMostBuffers];
@@ -163,7 +163,7 @@ struct Buffers {
   size_t out_bytes[kMostBuffers];
 };
 
-// Runs a context with buffers whose sizes are the tensors'.
+// Runs a context with buffers whose sizes were checked.
 Status RunChecked(const Description* d, Context* context, const int64_t* sym, const Arg* in,
                   const Arg* out) {
   Buffers b;
@@ -176,7 +176,7 @@ Status RunChecked(const Description* d, Context* context, const int64_t* sym, co
     b.out_bytes[i] = out[i].buffer.bytes;
   }
   const Status status = CheckSizes(d, sym, b.in_bytes, b.out_bytes);
-  // Also of a run that does not begin, what Explain tells is about this one.
+  // Explain must describe this run, even if it does not begin.
   return context->status = status == Status::kOk ? Run(context, sym, b.in, b.out) : status;
 }
 

@@ -11,7 +11,7 @@ inline namespace v1 {
 namespace fastrpc {
 namespace {
 
-// Sums of tensors' lines may be more than a processor of 32 bits has addresses.
+// In 64 bits, because the total size of tensors may exceed a 32-bit address space.
 uint64_t RoundUp(uint64_t n) { return (n + kLine - 1) / kLine * kLine; }
 
 struct ModelState {
@@ -22,10 +22,10 @@ struct ModelState {
 
 struct ContextState : RemoteContext {
   ModelState* model;
-  size_t size;      // of all in the host's memory
-  uint64_t number;  // of the skeleton's context
-  Arg* args;        // of a run
-  void* staged;     // copies of buffers that the DSP does not see
+  size_t size;      // size of the whole allocation in host memory
+  uint64_t number;  // number of the skeleton's context
+  Arg* args;        // arguments of a run
+  void* staged;     // copies of buffers that the DSP cannot access
   uint64_t staged_bytes;
   char text[kMostWords];
 };
@@ -33,7 +33,7 @@ struct ContextState : RemoteContext {
 ModelState* State(RemoteModel* model) { return reinterpret_cast<ModelState*>(model); }
 ContextState* State(RemoteContext* context) { return static_cast<ContextState*>(context); }
 
-// Ends with a status whose words are in the context's text.
+// Returns a status whose words are in the context's text.
 Status Told(ContextState* c, Status status) {
   if (status != Status::kOk) c->words = c->text;
   return status;
@@ -43,19 +43,20 @@ Status Malformed(Words* words) {
   return Failed(words, Status::kDeviceFailed, "the skeleton's answer is malformed");
 }
 
-// The status in a reply, as it is here.
+// Converts the status of a reply.
 Status StatusOf(int32_t told, Words* words) {
   if (told < 0 || told > static_cast<int32_t>(Status::kUnknownVariant)) return Malformed(words);
   const Status status = static_cast<Status>(told);
   if (status != Status::kOutOfMemory) return status;
-  return Failed(words, Status::kDeviceMemory, "the process on the DSP has no memory");
+  return Failed(words, Status::kDeviceMemory, "the process on the DSP is out of memory");
 }
 
 Status ModelCreate(const Description* d, const RemoteOptions& options, RemoteModel** model) {
   Words words(options.message, options.message_bytes);
   const Options& o = options.host;
   if (d->input_count > kMostBuffers - kRunHead || d->output_count > kMostBuffers - kRunHead) {
-    return Failed(&words, Status::kTooLarge, "a call has no room for so many inputs or outputs");
+    return Failed(&words, Status::kTooLarge,
+                  "the model has more inputs or outputs than a call can have");
   }
   void* const memory = o.allocate(o.allocator_user, sizeof(ModelState), kAlignment);
   if (memory == nullptr) return Status::kOutOfMemory;
@@ -81,7 +82,8 @@ const char* Chip(const RemoteModel* model) {
   return reinterpret_cast<const ModelState*>(model)->session->identity.chip;
 }
 
-// Asks for a context; the words of a failure have no context to be kept in.
+// Creates the skeleton's context. The words of a failure are dropped, because no context exists
+// yet.
 Status CreateFar(ModelState* m, uint64_t* number) {
   Words words(nullptr, 0);
   if (IsLost(m->session)) return Status::kDeviceLost;
@@ -132,13 +134,13 @@ void ContextDestroy(RemoteContext* context) {
     const ContextAsk ask = {c->number};
     Reply reply = {-1, 0};
     Arg args[] = {Bytes(&ask, sizeof(ask)), Bytes(&reply, sizeof(reply))};
-    Call(m->session, Method::kDestroy, 1, 1, args, &words);  // what fails goes with the session
+    Call(m->session, Method::kDestroy, 1, 1, args, &words);  // the session frees it if this fails
   }
   ReleaseStaged(c);
   m->options.release(m->options.allocator_user, c, c->size);
 }
 
-// Memory for copies, which only grows.
+// Allocates memory for copies; it only grows.
 Status TakeStaged(ContextState* c, uint64_t bytes, Words* words) {
   if (bytes <= c->staged_bytes) return Status::kOk;
   ReleaseStaged(c);
@@ -147,13 +149,13 @@ Status TakeStaged(ContextState* c, uint64_t bytes, Words* words) {
   return status;
 }
 
-// The argument of an input, or of an output, whose numbers follow.
+// Returns the argument of an input or output.
 Arg* ArgOf(const ContextState* c, int32_t buffer) {
   const int32_t inputs = c->model->description->input_count;
   return c->args + kRunHead + buffer + (buffer < inputs ? 0 : kRunHead);
 }
 
-// The status of a call whose reply tells another one, and the skeleton's sentence about it.
+// Returns a status that the skeleton reported, and reads its sentence about it.
 Status Explain(ContextState* c, Status status) {
   const ContextAsk ask = {c->number};
   Reply reply = {-1, 0};
@@ -170,7 +172,7 @@ Status Explain(ContextState* c, Status status) {
   return Told(c, status);
 }
 
-// What a reply comes to.
+// Converts the status of a reply, and reads the sentence if it is the skeleton's.
 Status Answered(ContextState* c, int32_t told, Words* words) {
   const Status status = StatusOf(told, words);
   const bool ours = status >= Status::kNoOpenCl || status == Status::kOk;
@@ -179,7 +181,7 @@ Status Answered(ContextState* c, int32_t told, Words* words) {
 
 Status CheckAlive(ContextState* c, Words* words) {
   if (!IsLost(c->model->session)) return Status::kOk;
-  return Failed(words, Status::kDeviceLost, "the process on the DSP is gone since an earlier call");
+  return Failed(words, Status::kDeviceLost, "the process on the DSP ended in an earlier call");
 }
 
 Status Reserve(RemoteContext* context, const int64_t* sym, const int64_t* bytes) {
@@ -204,8 +206,8 @@ Status Reserve(RemoteContext* context, const int64_t* sym, const int64_t* bytes)
   return status == Status::kOk ? Answered(c, reply.status, &words) : Told(c, status);
 }
 
-// Gives each buffer to the call, or memory that both sides see in its place. Without such memory
-// the driver copies what it is given.
+// Passes each buffer to the call, or shared memory that replaces it. Without shared memory the
+// driver copies the buffers.
 Status Stage(ContextState* c, const int64_t* bytes, const void* const* in, void* const* out,
              Words* words) {
   const Description* const d = c->model->description;
@@ -232,7 +234,7 @@ Status Stage(ContextState* c, const int64_t* bytes, const void* const* in, void*
   return Status::kOk;
 }
 
-// Copies back what was staged of the outputs.
+// Copies staged outputs back.
 void Unstage(const ContextState* c, void* const* out) {
   const Description* const d = c->model->description;
   for (int32_t i = 0; i < d->output_count; ++i) {
@@ -241,8 +243,8 @@ void Unstage(const ContextState* c, void* const* out) {
   }
 }
 
-// Takes the symbols that the skeleton tells: given ones as they were given, computed ones within
-// their bounds, so that nobody reads beyond a buffer by them.
+// Takes the symbols of a reply: given ones must be unchanged, and computed ones within their
+// bounds, so that no reader exceeds a buffer.
 Status TakeSymbols(const Description* d, const int64_t* told, int64_t* sym, Words* words) {
   if (d->symbol_count == d->given_count) return Status::kOk;
   Symbols most;

@@ -1,10 +1,10 @@
-// The remote interface, which is one for all models: what the stub in an application and the
-// skeleton, the model's library on the DSP, say to each other.
+// The remote interface, which is the same for all models: the messages between the stub in an
+// application and the skeleton, the model's library on the DSP.
 //
-// Both may be of any build, and either may be wrong: each checks all numbers, sizes and counts that
-// it reads. Numbers are little-endian, as those of all processors that meet here; structs have no
-// padding. A call that is malformed returns kBadArguments; what a model says of one that is well
-// formed is a status in the reply, as FastRPC drops what a call that returns an error has written.
+// Each side may be from any build or faulty, so that each checks all numbers, sizes and counts that
+// it reads. Numbers are little-endian, as on all supported processors; structs have no padding. A
+// malformed call returns kBadArguments. The model's status of a well-formed call is in the reply,
+// because FastRPC drops the outputs of a call that returns an error.
 #ifndef RULES_DNN_RUNTIME_FASTRPC_WIRE_H_
 #define RULES_DNN_RUNTIME_FASTRPC_WIRE_H_
 
@@ -16,13 +16,13 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace fastrpc {
 
-// Changes with what follows.
+// Changes with the declarations below.
 constexpr uint32_t kProtocol = 1;
 
-// What FastRPC calls in the skeleton, by the library's URI.
+// The skeleton's function that FastRPC calls, named in the library's URI.
 #define RULES_DNN_FASTRPC_ENTRY dnn_skel_handle_invoke
 
-// Methods, with their buffers. The first two are FastRPC's own, of every interface with handles.
+// Methods with their buffers. FastRPC itself defines the first two for interfaces with handles.
 enum class Method : uint32_t {
   kOpen = 0,      // in: uint32_t of bytes, URI; out handle: the session
   kClose = 1,     // in handle: the session
@@ -34,7 +34,7 @@ enum class Method : uint32_t {
   kExplain = 7,   // in: ContextAsk; out: Reply, text of any capacity
 };
 
-// How many buffers a run has beside inputs, and beside outputs.
+// The number of buffers of a run before inputs, and before outputs.
 constexpr int32_t kRunHead = 2;
 
 struct Hello {
@@ -42,18 +42,18 @@ struct Hello {
   uint32_t zero;
 };
 
-// Whose skeleton it is.
+// The identity of a skeleton.
 struct Identity {
   uint32_t protocol;
   uint32_t runtime;  // kRuntimeVersion
   uint32_t inputs, outputs;
   uint32_t symbols, given;
   uint8_t graph[32];    // SHA-256 of the network
-  uint8_t weights[32];  // SHA-256 of the constants that it was made of
-  char chip[40];        // whose kernels it has; a zero ends it
+  uint8_t weights[32];  // SHA-256 of the constants that the library was built with
+  char chip[40];        // the chip of its kernels, ended by a zero
 };
 
-// Workers are not told: a skeleton computes in the thread that FastRPC calls it by.
+// It has no number of workers: a skeleton computes in the thread on which FastRPC calls it.
 struct CreateAsk {
   uint32_t protocol;
   int32_t keep_denormals;
@@ -62,7 +62,7 @@ struct CreateAsk {
 struct CreateReply {
   int32_t status;
   uint32_t zero;
-  uint64_t context;  // its number, within the session
+  uint64_t context;  // number within the session
 };
 
 struct ContextAsk {
@@ -78,10 +78,10 @@ static_assert(sizeof(Hello) == 8 && sizeof(Identity) == 128 && sizeof(CreateAsk)
                   sizeof(CreateReply) == 16 && sizeof(ContextAsk) == 8 && sizeof(Reply) == 8,
               "the same on both sides");
 
-// Where tensors begin in a call: vectors of the DSP read and write them.
+// Alignment of tensors in a call, for the DSP's vectors.
 constexpr size_t kLine = 128;
 
-// The bytes of the URI's text, a zero included, and of words.
+// The maximum size of a URI with its final zero, and of words.
 constexpr size_t kMostUri = 512;
 constexpr size_t kMostWords = 1024;
 

@@ -1,4 +1,4 @@
-// What FastRPC's numbers mean, in words, and as a status.
+// Describes FastRPC's error numbers in words and as a status.
 #ifndef RULES_DNN_RUNTIME_FASTRPC_WORDS_H_
 #define RULES_DNN_RUNTIME_FASTRPC_WORDS_H_
 
@@ -10,11 +10,11 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace fastrpc {
 
-// The status of a function's code, and both in words: "remote_handle64_open: the DSP has no such
-// file, or finds none by DSP_LIBRARY_PATH (AEE_ENOSUCHFILE, 0x45)".
+// Returns the status of a function's code, and writes both: "remote_handle64_open: the DSP finds no
+// such file in the folders of DSP_LIBRARY_PATH and its own (AEE_ENOSUCHFILE, 0x45)".
 Status Failed(Words* words, const char* function, Code code);
 
-// A status with a sentence.
+// Writes a sentence and returns the status.
 Status Failed(Words* words, Status status, const char* sentence);
 
 }  // namespace fastrpc

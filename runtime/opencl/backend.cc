@@ -14,7 +14,7 @@ constexpr Bits kReadOnly = 4;
 
 size_t RoundUp(size_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
 
-// Whether launches are recorded: as the options say, and the driver can.
+// Decides whether launches are recorded, from the options and the driver's abilities.
 Status ChooseRecorder(SharedState* m, const DeviceOptions& o, Words* words) {
   if (o.command_buffers < -1 || o.command_buffers > 1) {
     Failed(words, Status::kBadOptions, "command_buffers is ");
@@ -27,7 +27,7 @@ Status ChooseRecorder(SharedState* m, const DeviceOptions& o, Words* words) {
   return Status::kOk;
 }
 
-// What a model has of the device.
+// Opens the device and creates what contexts share.
 Status Open(SharedState* m, const DeviceOptions& o, const uint8_t* weights, Words* words) {
   const char* missing = nullptr;
   if (!Load(&m->api, &missing)) return Failed(words, Status::kNoOpenCl, missing);
@@ -93,7 +93,7 @@ Status ModelCreate(const DeviceInfo* info, const DeviceOptions& options, const u
 
 void ModelDestroy(DeviceModel* model) { Close(State(model)); }
 
-// A context begins with memory of the host alone: what the driver refuses is told when a run is
+// A context begins with host memory only; failures of the driver are reported when a run is
 // prepared.
 Status ContextCreate(DeviceModel* model, DeviceContext** context) {
   SharedState* const m = State(model);

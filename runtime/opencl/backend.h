@@ -1,9 +1,9 @@
-// OpenCL as what runs a model's blocks: descriptions of models name kBackend.
+// The OpenCL backend: descriptions of models point to kBackend.
 //
-// libOpenCL is opened when a model is created; a program that creates none needs none. All contexts
-// of a model share the device, its compiled kernels and the weights there; each has a queue and
-// memory of its own, so that threads may run them at the same time. A failure of the driver is a
-// status, with its words beside.
+// libOpenCL is loaded when a model is created, so that a program that creates none does not need
+// it. All contexts of a model share the device, its compiled kernels and the weights there. Each
+// context has its own queue and memory, so that threads may run contexts concurrently. A failure of
+// the driver becomes a status, together with the driver's words.
 #ifndef RULES_DNN_RUNTIME_OPENCL_BACKEND_H_
 #define RULES_DNN_RUNTIME_OPENCL_BACKEND_H_
 

@@ -13,8 +13,8 @@ inline namespace v1 {
 namespace opencl {
 namespace {
 
-// How an entry begins; the binary follows. It is read where it was written: numbers are the
-// machine's.
+// The header of an entry; the binary follows. Entries are read on the machine that wrote them, so
+// that numbers have its byte order.
 struct Header {
   char magic[8];
   uint8_t key[32];
@@ -29,7 +29,7 @@ void AddHex(char** at, uint64_t value, int digits) {
   while (digits-- > 0) *(*at)++ = "0123456789abcdef"[value >> (4 * digits) & 15];
 }
 
-// The path of an entry, or of a file that becomes one: folder/KEY.clbin or
+// Writes the path of an entry, folder/KEY.clbin, or of a temporary file that becomes one,
 // folder/KEY.PROCESS-NUMBER.tmp.
 bool Path(const char* folder, const Key& key, bool temporary, Bytes* path) {
   static uint32_t number = 0;

@@ -1,4 +1,4 @@
-// Compiled kernels in a folder, which several processes may share.
+// A cache of compiled kernels in a folder, which several processes may share.
 #ifndef RULES_DNN_RUNTIME_OPENCL_CACHE_H_
 #define RULES_DNN_RUNTIME_OPENCL_CACHE_H_
 
@@ -8,15 +8,15 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace opencl {
 
-// The SHA-256 of what decides what a driver makes of kernels.
+// The SHA-256 of everything that determines the driver's binary.
 struct Key {
   uint8_t hash[32];
 };
 
-// Reads an entry. False where there is none, or one that is damaged or another's.
+// Reads an entry; returns false if it does not exist, is damaged or has another key.
 bool ReadCache(const char* folder, const Key& key, const Options& options, Bytes* binary);
 
-// Writes an entry, whole or not at all: a run does not depend on it.
+// Writes an entry atomically. Failures are ignored: a run does not depend on it.
 void WriteCache(const char* folder, const Key& key, const Options& options, const uint8_t* binary,
                 size_t bytes);
 

@@ -7,10 +7,10 @@ inline namespace v1 {
 namespace opencl {
 namespace {
 
-constexpr Uint kMost = 32;     // platforms, and devices of one
-constexpr size_t kName = 256;  // bytes of a name that count
+constexpr Uint kMost = 32;     // maximum number of platforms, and of devices of a platform
+constexpr size_t kName = 256;  // maximum bytes of a name
 
-// The number that a text is, or -1.
+// Parses a number; returns -1 if the text is not a number.
 int64_t Number(const char* s) {
   int64_t n = 0;
   const char* const begin = s;
@@ -18,10 +18,10 @@ int64_t Number(const char* s) {
   return s == begin || *s != 0 ? -1 : n;
 }
 
-// Whether the options leave a choice open.
+// Reports whether an option is not set.
 bool Any(const char* want) { return want == nullptr || *want == 0; }
 
-// Whether the i-th thing, of this name, is meant.
+// Reports whether an option selects the i-th object, which has this name.
 bool Meant(const char* want, int64_t i, const char* name) {
   if (Any(want)) return true;
   const int64_t n = Number(want);
@@ -48,15 +48,15 @@ Name DeviceName(const Api& api, Device device) {
   return name;
 }
 
-// A search through devices.
+// The state of a search for a device.
 struct Search {
   const Api* api;
   const DeviceOptions* options;
-  Device found;  // null: none yet
+  Device found;  // null: not found yet
   Device devices[kMost];
 };
 
-// Takes the first that is meant of a platform's devices, or of a context's.
+// Takes the first of the listed devices that the option selects.
 void Look(Search* s, Uint count) {
   for (Uint i = 0; i < count && i < kMost && s->found == nullptr; ++i) {
     if (Meant(s->options->device, i, DeviceName(*s->api, s->devices[i]).text)) {
@@ -65,7 +65,7 @@ void Look(Search* s, Uint count) {
   }
 }
 
-// Names what there is, where nothing of it is meant.
+// Lists all platforms and devices if none is selected.
 void List(const Api& api, const Platform* platforms, Uint count, Words* words) {
   Device devices[kMost];
   for (Uint i = 0; i < count; ++i) {
@@ -80,7 +80,7 @@ void List(const Api& api, const Platform* platforms, Uint count, Words* words) {
   }
 }
 
-// Without a device's name a GPU comes before others.
+// Without a device option, a GPU is preferred.
 Status Choose(const Api& api, const DeviceOptions& o, Device* device, Words* words) {
   Platform platforms[kMost];
   Uint count = 0;
@@ -100,14 +100,14 @@ Status Choose(const Api& api, const DeviceOptions& o, Device* device, Words* wor
   }
   *device = s.found;
   if (s.found != nullptr) return Status::kOk;
-  Failed(words, Status::kNoDevice, "no device is like that");
+  Failed(words, Status::kNoDevice, "no device matches the options");
   words->Add(" (platform: ").Add(Any(o.platform) ? "any" : o.platform);
   words->Add(", device: ").Add(Any(o.device) ? "any" : o.device).Add(")");
   List(api, platforms, count, words);
   return Status::kNoDevice;
 }
 
-// The device of the application's context: its only one, or the one that is meant.
+// Finds the device of the application's context: its only device, or the selected one.
 Status OfContext(const Api& api, const DeviceOptions& o, Device* device, Words* words) {
   Search s = {&api, &o, nullptr, {}};
   size_t bytes = 0;
@@ -120,10 +120,10 @@ Status OfContext(const Api& api, const DeviceOptions& o, Device* device, Words* 
   Look(&s, static_cast<Uint>(bytes / sizeof(Device)));
   *device = s.found;
   if (s.found != nullptr) return Status::kOk;
-  return Failed(words, Status::kNoDevice, "the context has no device of the name or number");
+  return Failed(words, Status::kNoDevice, "the context has no device with this name or number");
 }
 
-// The number of a device in the application's context; -1: none that is known.
+// Returns the index of a device in the application's context; -1 if it is not known.
 int64_t NumberInContext(const Api& api, const DeviceOptions& o, Device device) {
   Device devices[kMost];
   size_t bytes = 0;
@@ -137,7 +137,7 @@ int64_t NumberInContext(const Api& api, const DeviceOptions& o, Device device) {
   return -1;
 }
 
-// The application's queue must be of its context, and in order.
+// Checks that the application's queue belongs to its context and is in order.
 Status OfQueue(const Api& api, const DeviceOptions& o, Device* device, Words* words) {
   const Queue queue = static_cast<Queue>(o.queue);
   Context context = nullptr;
@@ -155,19 +155,21 @@ Status OfQueue(const Api& api, const DeviceOptions& o, Device* device, Words* wo
     return Status::kBadOptions;
   }
   if (context != static_cast<Context>(o.context)) {
-    return Failed(words, Status::kBadOptions, "the queue is of another context than the options'");
+    return Failed(words, Status::kBadOptions,
+                  "the queue belongs to another context than the options'");
   }
   if ((properties & kOutOfOrder) != 0) {
-    return Failed(words, Status::kBadOptions, "the queue is out of order; want one in order");
+    return Failed(words, Status::kBadOptions, "the queue is out of order; want an in-order queue");
   }
   const int64_t number = Any(o.device) ? -1 : NumberInContext(api, o, *device);
   if (!Meant(o.device, number, DeviceName(api, *device).text)) {
-    return Failed(words, Status::kBadOptions, "the queue is of another device than the options'");
+    return Failed(words, Status::kBadOptions,
+                  "the queue belongs to another device than the options'");
   }
   return Status::kOk;
 }
 
-// Whether a word is in a list of words with spaces between.
+// Reports whether a word is in a list of words separated by spaces.
 bool Has(const char* list, const char* word) {
   const size_t n = strlen(word);
   for (const char* at = list; (at = strstr(at, word)) != nullptr; at += n) {
@@ -182,10 +184,11 @@ Status Find(const Api& api, const DeviceOptions& o, Found* found, Words* words) 
   *found = {nullptr, static_cast<Context>(o.context), static_cast<Queue>(o.queue)};
   if (o.context == nullptr) {
     if (o.queue == nullptr) return Choose(api, o, &found->device, words);
-    return Failed(words, Status::kBadOptions, "the options bring a queue and not its context");
+    return Failed(words, Status::kBadOptions, "the options have a queue but not its context");
   }
   if (!Any(o.platform)) {
-    return Failed(words, Status::kBadOptions, "the options bring a context and name a platform");
+    return Failed(words, Status::kBadOptions,
+                  "the options have a context and a platform; set one of them");
   }
   if (o.queue != nullptr) return OfQueue(api, o, &found->device, words);
   return OfContext(api, o, &found->device, words);
@@ -222,8 +225,8 @@ Status Check(const Api& api, Device device, const DeviceInfo& info, const Option
   if (code != kSuccess) return Failed(words, "clGetDeviceInfo", code);
   if (items < static_cast<size_t>(info.group_items)) {
     Failed(words, Status::kUnsupportedDevice, DeviceName(api, device).text);
-    words->Add(" has work-groups of ").Add(static_cast<int64_t>(items));
-    words->Add(" work-items at most; the kernels have up to ").Add(int64_t{info.group_items});
+    words->Add(" allows work-groups of ").Add(static_cast<int64_t>(items));
+    words->Add(" work-items; the kernels have up to ").Add(int64_t{info.group_items});
     return Status::kUnsupportedDevice;
   }
   if (images == 0 && info.image_count > 0) {

@@ -1,4 +1,4 @@
-// Which device a model runs on.
+// Finds the device that a model runs on.
 #ifndef RULES_DNN_RUNTIME_OPENCL_FIND_H_
 #define RULES_DNN_RUNTIME_OPENCL_FIND_H_
 
@@ -11,22 +11,22 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace opencl {
 
-// A device, and the application's context and queue of it where the options bring them. The objects
-// are theirs.
+// A device, and the application's context and queue if the options have them. The application owns
+// these objects.
 struct Found {
   Device device;
   Context context;
   Queue queue;
 };
 
-// Finds the device that the options ask for.
+// Finds the device that the options select.
 Status Find(const Api& api, const DeviceOptions& options, Found* found, Words* words);
 
-// Whether the device has what the kernels need.
+// Checks that the device has what the kernels need.
 Status Check(const Api& api, Device device, const DeviceInfo& info, const Options& options,
              Words* words);
 
-// What a device says of itself as text.
+// Reads a text property of a device.
 Status InfoText(const Api& api, Device device, Uint what, Bytes* text, Words* words);
 
 }  // namespace opencl

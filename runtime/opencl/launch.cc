@@ -1,5 +1,4 @@
-// What a run does: kernels in order, copies between the processor's memory and the device's, and
-// the end.
+// Operations of a run: kernels in order, copies between host and device, and the end.
 #include <string.h>
 
 #include "runtime/opencl/state.h"
@@ -11,7 +10,7 @@ namespace opencl {
 Memory Of(const ContextState* c, DeviceKind kind) {
   switch (kind) {
     case DeviceKind::kWeights:
-      // Kernels want a buffer even where there are no constants.
+      // Kernels need a buffer even if there are no constants.
       return c->shared->weights != nullptr ? c->shared->weights : c->flags.memory;
     case DeviceKind::kScratch:
       return c->scratch.memory;
@@ -29,8 +28,8 @@ Status Refuse(ContextState* c, const char* function, Int code) {
 
 namespace {
 
-// Sets the arguments of a kernel: memory and where in it, images, values. Calls of the driver are
-// what a launch costs: an argument that is as it was is left so.
+// Sets the arguments of a kernel: memory and offsets in it, images, values. Driver calls dominate
+// the cost of a launch, so that unchanged arguments are not set again.
 class Setter {
  public:
   Setter(const ContextState* c, const Callee& callee) : c_(c), callee_(callee) {}
@@ -78,7 +77,7 @@ class Setter {
 
   const ContextState* c_;
   const Callee& callee_;
-  Uint at_ = 0, next_ = 0;  // of the host program's arguments, and of the kernel's
+  Uint at_ = 0, next_ = 0;  // positions in the host program's arguments and in the kernel's
 };
 
 Status ClearFlags(ContextState* c) {
@@ -92,7 +91,7 @@ Status ClearFlags(ContextState* c) {
   return Status::kOk;
 }
 
-// Finds the first block that refused a value, and clears the flags for the next run.
+// Finds the first block that rejected a value, and clears the flags for the next run.
 Status ReadFlags(ContextState* c, const char** refused) {
   const DeviceInfo& info = *c->shared->info;
   const size_t bytes = static_cast<size_t>(info.flag_count) * sizeof(int32_t);
@@ -146,7 +145,7 @@ Status Launch(DeviceContext* context, int32_t block, int32_t kernel, const Devic
     step.items[i] = static_cast<size_t>(global[i]);
     step.group[i] = static_cast<size_t>(local[i]);
   }
-  if (c->told) {  // clearing failed then
+  if (c->told) {  // clearing failed in the last run
     const Status status = ClearFlags(c);
     if (status != Status::kOk) return status;
   }
@@ -192,8 +191,8 @@ Status Read(DeviceContext* context, void* to, DeviceArg from, int64_t bytes) {
   return Status::kOk;
 }
 
-// A value that the device refused is the cause of what came after it; a failure of the driver is
-// told before both.
+// A value that the device rejected takes precedence over later statuses of the run; a driver
+// failure takes precedence over both.
 Status Finish(DeviceContext* context, Status status, const char** refused) {
   ContextState* const c = State(context);
   const Status begun = EndSegment(c);

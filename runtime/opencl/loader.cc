@@ -8,7 +8,8 @@ namespace opencl {
 
 namespace {
 
-// Where systems keep it: Linux by its soname, Android without a version and partly by path only.
+// Library names of systems: Linux uses the soname; Android has no version and sometimes requires a
+// path.
 constexpr const char* kLibraries[] = {
     "libOpenCL.so.1",
     "libOpenCL.so",

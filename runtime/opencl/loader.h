@@ -1,7 +1,7 @@
-// OpenCL, found when a program runs: a program for devices that may lack it links nothing of it.
+// Loads OpenCL at run time, so that a program also starts on machines without it.
 //
-// The declarations are those that a host of generated kernels needs, of OpenCL 1.2, in a namespace
-// of their own: no header of a vendor is needed, and one may be included beside this.
+// The declarations are the part of OpenCL 1.2 that a host of generated kernels needs, in a separate
+// namespace. No vendor header is needed, and one may be included, too.
 #ifndef RULES_DNN_RUNTIME_OPENCL_LOADER_H_
 #define RULES_DNN_RUNTIME_OPENCL_LOADER_H_
 
@@ -36,7 +36,7 @@ struct ImageDesc {
   Memory buffer;
 };
 
-// Numbers of the specification.
+// Constants of the specification.
 constexpr Int kSuccess = 0;
 constexpr Int kInvalidContext = -34, kInvalidMemory = -38, kInvalidWaitList = -57,
               kInvalidEvent = -58;
@@ -120,8 +120,8 @@ struct Api {
 #undef RULES_DNN_OPENCL_MEMBER
 };
 
-// Fills api from the machine's OpenCL library, once per call; the library stays loaded. On failure
-// it returns false and sets *error to a text that says what is missing.
+// Fills api from the machine's OpenCL library, which stays loaded. If it fails, returns false and
+// sets *error to a description of what is missing.
 bool Load(Api* api, const char** error);
 
 }  // namespace opencl

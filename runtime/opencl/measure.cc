@@ -9,8 +9,8 @@ inline namespace v1 {
 namespace opencl {
 namespace {
 
-// Chains of products and sums in scalars and in vectors: devices are at their best with one or the
-// other. What is computed is stored where it is a number that it never is.
+// Chains of products and sums in scalars and in vectors, because devices are fastest with one or
+// the other. The result is stored only if it equals a value that it never has.
 constexpr char kSource[] = R"(
 #define PEAK(name, T, last)                                                           \
   __kernel void name(__global float* y, __global const float* x, int rounds) {        \
@@ -28,7 +28,7 @@ PEAK(multiply1, float, s)
 PEAK(multiply4, float4, s.x + s.y + s.z + s.w)
 PEAK(multiply8, float8, s.s0 + s.s1 + s.s2 + s.s3 + s.s4 + s.s5 + s.s6 + s.s7)
 
-// Neighbours read neighbours, as GPUs want it, or each work-item a part of its own.
+// Adjacent work-items read adjacent elements, which is best for GPUs, or each reads its own part.
 #define MEMORY(suffix, at)                                                                       \
   __kernel void read_##suffix(__global float* y, __global const float4* x, int n) {              \
     float4 s = (float4)(0);                                                                      \
@@ -43,7 +43,7 @@ MEMORY(along, get_global_id(0) * n + i)
 )";
 
 constexpr int kChains = 8;
-constexpr double kLeastMs = 1;  // of a kernel whose rate counts
+constexpr double kLeastMs = 1;  // minimum duration of a kernel whose rate counts
 constexpr size_t kMostBytes = size_t{256} << 20;
 
 double Now() {
@@ -52,7 +52,7 @@ double Now() {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// What measuring has of the device; it goes with the object.
+// The measurement's objects on the device, which the destructor releases.
 class Probe {
  public:
   Probe(const SharedState& m, Words* words) : m_(m), api_(m.api), words_(words) {}
@@ -85,7 +85,7 @@ class Probe {
     return MakeBuffer(&x_) && MakeBuffer(&y_);
   }
 
-  // The greatest rate of products and sums in GFLOP/s.
+  // Returns the highest rate of products and sums in GFLOP/s.
   double Gflops(double seconds) {
     double best = 0;
     const struct {
@@ -102,8 +102,8 @@ class Probe {
     return best;
   }
 
-  // Memory that the faster of two kernels goes through, in GB/s; `times` is how often each byte of
-  // a buffer counts.
+  // Returns the memory rate of the faster of two kernels in GB/s; each byte of a buffer counts
+  // `times` times.
   double Through(const char* const (&kernels)[2], int times, double seconds) {
     const size_t items = size_t{units_} * 1024;
     const int each = static_cast<int>(bytes_ / 16 / items);
@@ -117,7 +117,7 @@ class Probe {
     return best;
   }
 
-  // Writes both buffers: memory that nobody wrote may be no memory yet.
+  // Writes both buffers, because the system may not have allocated unwritten memory yet.
   void Touch() {
     Through({"copy_across", "copy_along"}, 1, 0);
     Memory const x = x_;
@@ -138,8 +138,8 @@ class Probe {
     return *memory != nullptr || Fail("clCreateBuffer", code);
   }
 
-  // The most units a nanosecond of a kernel that is run again and again, with a number that doubles
-  // up to a bound until the kernel takes long enough; `best` is what is known already.
+  // Runs a kernel repeatedly and returns its highest rate in units per nanosecond, at least `best`.
+  // It doubles `number` up to `most` until the kernel takes long enough.
   template <class Units>
   double Greatest(const char* name, double seconds, size_t items, int number, int most, Units units,
                   double best) {

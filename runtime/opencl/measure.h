@@ -1,4 +1,4 @@
-// What an OpenCL device can do at most; linked by programs that measure models alone.
+// Measures the peaks of an OpenCL device; linked only by programs that measure models.
 #ifndef RULES_DNN_RUNTIME_OPENCL_MEASURE_H_
 #define RULES_DNN_RUNTIME_OPENCL_MEASURE_H_
 
@@ -8,7 +8,7 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace opencl {
 
-// Measures the device of a model for about so many seconds, on a queue of its own.
+// Measures the device of a model for about `seconds`, on a separate queue.
 void MeasurePeaks(DeviceModel* model, double seconds, DevicePeaks* peaks);
 
 }  // namespace opencl

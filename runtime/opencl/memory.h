@@ -1,4 +1,4 @@
-// Memory of the host by the allocator of the options.
+// Host memory from the allocator of the options.
 #ifndef RULES_DNN_RUNTIME_OPENCL_MEMORY_H_
 #define RULES_DNN_RUNTIME_OPENCL_MEMORY_H_
 
@@ -10,7 +10,7 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace opencl {
 
-// Some bytes, which go with the object.
+// A buffer that the destructor releases.
 class Bytes {
  public:
   explicit Bytes(const Options& options) : options_(options) {}
@@ -18,7 +18,7 @@ class Bytes {
   Bytes& operator=(const Bytes&) = delete;
   ~Bytes() { Resize(0); }
 
-  // False where there is no memory. What was there before is lost.
+  // Returns false if memory is exhausted. The previous content is lost.
   bool Resize(size_t size) {
     if (data_ != nullptr) options_.release(options_.allocator_user, data_, size_);
     data_ = nullptr;
@@ -38,14 +38,14 @@ class Bytes {
   size_t size_ = 0;
 };
 
-// Elements that are bytes, which grow in number; all zero is an empty list.
+// A growing list of trivially copyable elements; all zero is an empty list.
 template <class T>
 struct List {
   T* data;
   int32_t count, room;
 };
 
-// False where there is no memory: the list is as it was.
+// Returns false if memory is exhausted; the list is then unchanged.
 template <class T>
 bool Append(List<T>* list, const T* from, int32_t count, const Options& o) {
   const int32_t want = list->count + count;

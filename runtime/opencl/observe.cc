@@ -1,5 +1,5 @@
-// Clocks around kernels: a queue of its own that keeps times, so that runs without an observer pay
-// nothing.
+// Timing of kernels on a separate queue with profiling, so that runs without an observer have no
+// overhead.
 #include "runtime/opencl/state.h"
 
 namespace rules_dnn {
@@ -7,7 +7,7 @@ inline namespace v1 {
 namespace opencl {
 namespace {
 
-// What of the clocks is missing: the queue that keeps times, and room for events.
+// Creates what timing needs, if it is missing: the profiling queue, and room for events.
 Status MakeClocks(ContextState* c, Words* words) {
   const SharedState& m = *c->shared;
   if (c->timed == nullptr) {
@@ -21,7 +21,8 @@ Status MakeClocks(ContextState* c, Words* words) {
   return c->clocked == nullptr ? Failed(words, "clCreateCommandQueue", code) : Status::kOk;
 }
 
-// Runs use a queue with clocks or without from now on. Who looked until now is told the last times.
+// Switches runs to a queue with or without profiling. The previous observer receives the last
+// times.
 Status Switch(ContextState* c, bool clocks) {
   const Api& api = c->shared->api;
   Words words(c->text, sizeof(c->text));
@@ -32,7 +33,7 @@ Status Switch(ContextState* c, bool clocks) {
   if (status != Status::kOk) return status;
   const Queue next = clocks ? c->clocked : c->plain;
   if (next == c->queue) return status;
-  const Int code = api.Finish(c->queue);  // what is on its way there comes first
+  const Int code = api.Finish(c->queue);  // earlier commands come first
   if (code != kSuccess) return Failed(&words, "clFinish", code);
   c->queue = next;
   return status;
@@ -40,7 +41,7 @@ Status Switch(ContextState* c, bool clocks) {
 
 }  // namespace
 
-// Where it fails nobody looks: who did until now may be gone.
+// If it fails, there is no observer, because the previous one may be destroyed.
 Status ObserveContext(DeviceContext* context, const LaunchObserver* observer) {
   const Status status = Switch(State(context), observer != nullptr && observer->took != nullptr);
   context->observer = status == Status::kOk ? observer : nullptr;

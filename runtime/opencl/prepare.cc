@@ -1,4 +1,4 @@
-// What a context has of the device: its queue, its kernels and its memory.
+// A context's objects on the device: its queue, its kernels and its memory.
 #include <string.h>
 
 #include "runtime/dnn_index.h"
@@ -10,7 +10,7 @@ inline namespace v1 {
 namespace opencl {
 namespace {
 
-// OpenCL has no buffers without bytes, and kernels want one even where they touch nothing of it.
+// OpenCL has no empty buffers, and kernels need a buffer even if they do not access it.
 constexpr size_t kLeastBytes = 64;
 
 void Release(const Api& api, Memory* memory) {
@@ -18,7 +18,7 @@ void Release(const Api& api, Memory* memory) {
   *memory = nullptr;
 }
 
-// Memory is going that launches were made of: records of them go first, and all arguments are set
+// Called before memory is released that launches use: drops their records, and sets all arguments
 // anew.
 void Forget(ContextState* c) {
   ForgetRecords(c);
@@ -28,7 +28,7 @@ void Forget(ContextState* c) {
   }
 }
 
-// Makes room for so many bytes; what was in it is lost.
+// Grows a buffer to at least `bytes`; its content is lost.
 Status Grow(ContextState* c, Room* room, int64_t bytes, Words* words) {
   const size_t want =
       bytes < static_cast<int64_t>(kLeastBytes) ? kLeastBytes : static_cast<size_t>(bytes);
@@ -74,7 +74,7 @@ Status Paint(ContextState* c, Picture* picture, int64_t width, int64_t height, W
   return Status::kOk;
 }
 
-// All flags are 0 before a run; a run that sets some has them cleared.
+// All flags are 0 before a run; a run that sets some clears them afterwards.
 Status MakeFlags(ContextState* c, Words* words) {
   const size_t bytes = static_cast<size_t>(c->shared->info->flag_count) * sizeof(int32_t);
   Status status = Grow(c, &c->flags, static_cast<int64_t>(bytes), words);
@@ -85,7 +85,7 @@ Status MakeFlags(ContextState* c, Words* words) {
   return code == kSuccess ? status : Failed(words, "clEnqueueWriteBuffer", code);
 }
 
-// Makes a kernel, and room for what its arguments are.
+// Creates a kernel and the list of its current arguments.
 Status MakeKernel(ContextState* c, int32_t number, Words* words) {
   const SharedState& m = *c->shared;
   Callee& k = c->kernels[number];

@@ -14,7 +14,7 @@ namespace {
 constexpr Uint kProgramDevices = 0x1163;
 constexpr size_t kMostDevices = 32;
 
-// A build: of these kernels for this device.
+// The inputs of a build: the kernels and the device.
 struct Build {
   const Api& api;
   Context context;
@@ -24,7 +24,7 @@ struct Build {
   const char* flags;
 };
 
-// The flags of OpenCL C 1.2, and of exact division where the device has it.
+// Returns the build options: OpenCL C 1.2, and exact division if the device supports it.
 Status Flags(const Api& api, Device device, const char** flags, Words* words) {
   Bits config = 0;
   const Int code = api.GetDeviceInfo(device, kDeviceSingleConfig, sizeof(config), &config, nullptr);
@@ -34,7 +34,7 @@ Status Flags(const Api& api, Device device, const char** flags, Words* words) {
   return Status::kOk;
 }
 
-// The hash of the hashes of all that decides what the driver makes.
+// Computes the hash of the hashes of everything that determines the driver's binary.
 Status MakeKey(const Build& b, Key* key, Words* words) {
   constexpr Uint kWhat[] = {kDeviceName, kDeviceVersion, kDriverVersion, kDeviceExtensions};
   constexpr size_t kParts = sizeof(kWhat) / sizeof(kWhat[0]) + 3;
@@ -66,7 +66,8 @@ void AddLog(const Build& b, Program program, Words* words) {
   }
 }
 
-// Whether the driver compiles the probe. It may have no words for why not: kernels do without.
+// Reports whether the driver compiles the probe. A failure is not reported: the kernels also work
+// without the probed feature.
 bool Takes(const Build& b) {
   Int code = kSuccess;
   const size_t bytes = strlen(b.info.probe);
@@ -96,7 +97,7 @@ Status Compiled(const Build& b, Program* program, Words* words) {
   return status;
 }
 
-// Kernels have what the probe finds where the driver takes it.
+// Builds from source; defines the macro for the probed feature if the driver compiles the probe.
 Status FromSource(const Build& b, Program* program, Words* words) {
   if (b.info.probe == nullptr || !Takes(b)) return Compiled(b, program, words);
   Bytes flags(b.options);
@@ -111,7 +112,7 @@ Status FromSource(const Build& b, Program* program, Words* words) {
   return Compiled(probed, program, words);
 }
 
-// Whether a binary is of use: the driver may refuse one, of another version of it, say.
+// Builds from a binary. Returns false if the driver rejects it, for example after an update.
 bool FromBinary(const Build& b, const Bytes& binary, Program* program) {
   Int code = kSuccess, loaded = kSuccess;
   const size_t bytes = binary.size();
@@ -128,7 +129,7 @@ bool FromBinary(const Build& b, const Bytes& binary, Program* program) {
   return false;
 }
 
-// The place of the device among those of a program: all of the context's.
+// Returns the index of the device among the program's devices, which are all of the context's.
 size_t Place(const Build& b, Program program) {
   Device devices[kMostDevices];
   size_t bytes = 0;
@@ -152,7 +153,7 @@ void Keep(const Build& b, Program program, const char* cache, const Key& key) {
   }
   Bytes binary(b.options);
   if (sizes[place] == 0 || !binary.Resize(sizes[place])) return;
-  binaries[place] = binary.data();  // those of other devices are not asked for
+  binaries[place] = binary.data();  // other devices' binaries are not requested
   const size_t pointers = bytes / sizeof(size_t) * sizeof(uint8_t*);
   if (b.api.GetProgramInfo(program, kBinaries, pointers, binaries, nullptr) != kSuccess) return;
   WriteCache(cache, key, b.options, binary.data(), binary.size());

@@ -1,4 +1,4 @@
-// Kernels, compiled for a device or taken from the cache.
+// Kernels, compiled for a device or read from the cache.
 #ifndef RULES_DNN_RUNTIME_OPENCL_PROGRAM_H_
 #define RULES_DNN_RUNTIME_OPENCL_PROGRAM_H_
 
@@ -10,8 +10,7 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace opencl {
 
-// Makes the program of a model's kernels. Where the driver refuses them, the words end with its
-// log.
+// Builds the program of a model's kernels. If the driver rejects them, the words end with its log.
 Status MakeProgram(const Api& api, Context context, Device device, const DeviceInfo& info,
                    const Options& options, const char* cache, Program* program, Words* words);
 

@@ -9,12 +9,12 @@ namespace {
 
 constexpr char kExtension[] = "cl_khr_command_buffer";
 
-// Numbers of the specification. Devices of OpenCL 3.0 know the first, and those of
-// cl_khr_extended_versioning.
+// Constants of the specification. Devices of OpenCL 3.0 or with cl_khr_extended_versioning know the
+// first one.
 constexpr Uint kExtensionVersions = 0x1060;
 constexpr Uint kCapabilities = 0x12a9, kRequiredOfQueues = 0x12aa;
-constexpr Bits kCanOverlap = 4;  // of versions before 0.9.8
-constexpr int kNewest = 8;       // of 0.9
+constexpr Bits kCanOverlap = 4;  // until version 0.9.8
+constexpr int kNewest = 8;       // the third part of version 0.9.8
 
 // An extension as devices list it.
 struct Listed {
@@ -22,8 +22,8 @@ struct Listed {
   char name[64];
 };
 
-// The last number of the extension's version; negative where it is not there, or none that is
-// known.
+// Returns the third part of the extension's version; negative if the extension or its version is
+// not known.
 int Revision(const Api& api, Device device, const Options& options) {
   size_t bytes = 0;
   if (api.GetDeviceInfo(device, kExtensionVersions, 0, nullptr, &bytes) != kSuccess) return -1;
@@ -49,7 +49,8 @@ bool Look(const Api& api, Platform platform, const char* name, Function** out) {
   return found != nullptr;
 }
 
-// Whether a queue, or one of ours where it is null, has what buffers ask of it.
+// Reports whether a queue has the properties that command buffers require; null stands for a queue
+// that we create.
 bool Fits(const Api& api, Device device, Queue queue) {
   Bits wants = 0, has = 0;
   if (api.GetDeviceInfo(device, kRequiredOfQueues, sizeof(wants), &wants, nullptr) != kSuccess) {
@@ -76,7 +77,8 @@ bool FindRecorder(const Api& api, Device device, Queue queue, const Options& opt
     return false;
   }
   recorder->asks = revision < 8 && (can & kCanOverlap) != 0;
-  // From 0.9.8 on any buffer may be started again where a queue in order keeps its runs apart.
+  // From 0.9.8 on any command buffer may be started again while an in-order queue serializes its
+  // runs.
   recorder->overlaps = revision >= 8 || recorder->asks;
 #define RULES_DNN_OPENCL_FIND(name, result, params) \
   if (!Look(api, platform, "cl" #name "KHR", &recorder->name)) return false;

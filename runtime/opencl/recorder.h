@@ -1,7 +1,8 @@
-// What of a driver records launches, to start them again with one call: cl_khr_command_buffer.
+// Recording of launches in command buffers (cl_khr_command_buffer), which start them again with one
+// call.
 //
-// The extension is provisional. In its versions 0.9.0 to 0.9.8 the calls declared here have the
-// same parameters; nothing is known of what comes after them, and it is not used.
+// The extension is provisional. In its versions 0.9.0 to 0.9.8 the functions declared here have the
+// same parameters. Later versions are not known and not used.
 #ifndef RULES_DNN_RUNTIME_OPENCL_RECORDER_H_
 #define RULES_DNN_RUNTIME_OPENCL_RECORDER_H_
 
@@ -14,8 +15,8 @@ namespace opencl {
 
 using CommandBuffer = struct CommandBufferObject*;
 
-// The extension's functions that are used, each with its result and parameters; lists of properties
-// end with 0. Queues of launches are null where a buffer has one, as ours have.
+// The functions of the extension that are used, with result and parameters. Property lists end with
+// 0. The queue of a launch is null if the command buffer has only one queue, as ours do.
 #define RULES_DNN_OPENCL_RECORDING(F)                                                              \
   F(CreateCommandBuffer, CommandBuffer, (Uint, const Queue*, const Bits*, Int*))                   \
   F(ReleaseCommandBuffer, Int, (CommandBuffer))                                                    \
@@ -29,12 +30,12 @@ struct Recorder {
 #define RULES_DNN_OPENCL_MEMBER(name, result, params) result(*name) params;
   RULES_DNN_OPENCL_RECORDING(RULES_DNN_OPENCL_MEMBER)
 #undef RULES_DNN_OPENCL_MEMBER
-  bool asks;      // a buffer that may be started again before it has ended has to be made as such
-  bool overlaps;  // there are buffers that may
+  bool asks;      // simultaneous use must be requested at creation
+  bool overlaps;  // simultaneous use is possible
 };
 
-// Finds what records launches to a queue of the device. False where a driver has nothing that is
-// known to work.
+// Finds the functions that record launches to a queue of the device. Returns false if the driver
+// has no version that is known to work.
 bool FindRecorder(const Api& api, Device device, Queue queue, const Options& options,
                   Recorder* recorder);
 

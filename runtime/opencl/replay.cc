@@ -10,12 +10,12 @@ inline namespace v1 {
 namespace opencl {
 namespace {
 
-// Bounds of what is kept of a network with more: a loop of the host launches what it likes.
+// Limits of recorded segments and launches, because a loop on the host may launch any number.
 constexpr int32_t kMostSegments = 64, kMostSteps = 4096;
 
 constexpr int32_t kMostPatience = 1 << 20;
 
-// A record may be refused although its last run has ended: PoCL says so a moment later.
+// A driver may reject a record although its last run has ended: PoCL does so for a moment.
 constexpr Int kInvalidOperation = -59;
 constexpr int32_t kMostRefusals = 8;
 
@@ -43,7 +43,7 @@ bool Equal(const Step& a, const DeviceArg* x, const Step& b, const DeviceArg* y)
   return true;
 }
 
-// The segment that begins with a block; null: there is no room for more.
+// Returns the segment that begins with a block; null if there is no room for more.
 Segment* SegmentOf(ContextState* c, int32_t block) {
   Replay& r = c->replay;
   for (Segment* s = r.segments; s != nullptr; s = s->next) {
@@ -69,7 +69,7 @@ void Drop(ContextState* c, Segment* s) {
   s->same = s->replays = s->refusals = 0;
 }
 
-// From now on the segment is launched as any.
+// Stops recording a segment; its launches are no longer compared.
 void GiveUp(ContextState* c, Segment* s) {
   const Options& o = c->shared->options;
   Drop(c, s);
@@ -85,8 +85,8 @@ Status EnqueueTimed(ContextState* c, const Step& step, const DeviceArg* args) {
   return status;
 }
 
-// Starts the segment's first launches one by one. Who asked for them is told too late to be named,
-// and so the kernel is.
+// Starts the first `count` launches of a segment separately. Their blocks cannot be named at this
+// point, so that the message names the kernel.
 Status LaunchSteps(ContextState* c, const Segment* s, int32_t count) {
   const DeviceArg* args = s->args.data;
   for (int32_t i = 0; i < count; ++i) {
@@ -102,7 +102,8 @@ Status LaunchSteps(ContextState* c, const Segment* s, int32_t count) {
   return Status::kOk;
 }
 
-// The run leaves what the last one launched: what it put off starts, and the rest is forgotten.
+// Called when a run deviates from the recorded launches: starts the deferred ones, and forgets the
+// rest.
 Status Leave(ContextState* c, Segment* s) {
   Replay& r = c->replay;
   Status status = Status::kOk;
@@ -119,8 +120,8 @@ Status Leave(ContextState* c, Segment* s) {
   return status;
 }
 
-// Has the driver record the segment's launches. It takes their arguments now; what is set later
-// changes nothing.
+// Records the segment's launches. The driver copies their arguments now; later changes have no
+// effect.
 Int Fill(ContextState* c, const Segment* s, CommandBuffer record) {
   const Recorder& m = c->shared->recorder;
   const DeviceArg* args = s->args.data;
@@ -139,7 +140,7 @@ Int Fill(ContextState* c, const Segment* s, CommandBuffer record) {
   return m.FinalizeCommandBuffer(record);
 }
 
-// Records a segment, unless the driver refuses that: then it is launched as before.
+// Records a segment. If the driver rejects it, the segment is launched as before.
 void Record(ContextState* c, Segment* s) {
   const Recorder& m = c->shared->recorder;
   const Bits flags[] = {kBufferFlags, kMayOverlap, 0};
@@ -153,13 +154,14 @@ void Record(ContextState* c, Segment* s) {
   GiveUp(c, s);
 }
 
-// Whether the record was started. Where a driver refuses it, nothing was enqueued.
+// Starts the record, and reports whether that succeeded. If a driver rejects it, nothing is
+// enqueued.
 bool Begin(ContextState* c, Segment* s) {
   const Recorder& m = c->shared->recorder;
-  // The host has not waited since it was started last: it may be running.
+  // The host has not waited since the last start, so that the record may be running.
   if (!m.overlaps && s->replays > 0 && s->waits == c->replay.waits) return false;
   const int64_t begin = NowNs();
-  Event event = nullptr;  // versions of PoCL crash without
+  Event event = nullptr;  // versions of PoCL crash without an event
   const Int code = m.EnqueueCommandBuffer(0, nullptr, s->record, 0, nullptr, &event);
   if (code != kSuccess) {
     ++s->refusals;

@@ -1,12 +1,12 @@
-// Launches of one run that the next ones repeat: the driver records them and starts them with one
-// call.
+// Records the launches of a run, so that later runs start them with one driver call.
 //
-// A run is segments of launches with something else between them: a copy, or a value that the host
-// waits for. Of each segment its launches of the last run are kept, with all that they are made of.
-// Once some runs have launched the same, it is recorded; from then on launches that are as recorded
-// are put off, and where the segment ends they all start at once. At the first one that is not,
-// those before it are started one by one, and the record is gone. So nothing has to know what
-// launches depend on: dimensions, values that were read back, the way through the network.
+// A run consists of segments of launches; they are separated by other commands such as copies, or
+// by values that the host waits for. For each segment, the launches of the last run are stored with
+// all their arguments. After several runs with equal launches, the segment is recorded. From then
+// on, launches that match the record are deferred, and all start at the end of the segment. At the
+// first launch that differs, the deferred ones are started separately, and the record is dropped.
+// The recorder therefore need not know what launches depend on: dimensions, values that were read
+// back, or the path through the network.
 #ifndef RULES_DNN_RUNTIME_OPENCL_REPLAY_H_
 #define RULES_DNN_RUNTIME_OPENCL_REPLAY_H_
 
@@ -20,55 +20,55 @@ namespace opencl {
 
 struct ContextState;
 
-// Runs that launch the same before it is recorded. Each record that is thrown away doubles them, so
-// that what changes every few runs costs little.
+// The number of runs with equal launches before a segment is recorded. Each dropped record doubles
+// it, so that segments that change every few runs cost little.
 constexpr int32_t kPatience = 8;
 
-// Replays after which the record stays only if it starts sooner than its launches did: some drivers
-// do no more with it than launch after launch.
+// The number of replays after which the record is kept only if it starts sooner than its separate
+// launches: some drivers just launch one kernel after another.
 constexpr int32_t kTrials = 8;
 
-// A launch. Its arguments are the host program's, or the list's of a segment.
+// A launch. Its arguments are in the host program, or in the segment's list.
 struct Step {
   int32_t kernel;
-  int32_t count;  // arguments
+  int32_t count;  // number of arguments
   size_t items[kDeviceDims], group[kDeviceDims];
 };
 
 struct Segment {
   Segment* next;
-  int32_t block;  // of the first launch: what the segment is known by
+  int32_t block;  // the block of the first launch, which identifies the segment
   List<Step> steps;
   List<DeviceArg> args;
-  CommandBuffer record;          // null: there is none
-  int32_t same;                  // runs in a row that launched just this
-  int32_t patience;              // how many of them it takes to be recorded
-  int32_t replays, refusals;     // of the record; refusals in a row
-  int64_t launch_ns, replay_ns;  // the least that it took to start all, either way; 0: not known
-  uint64_t waits;                // the context's when the record was started last
-  bool plain;                    // it is not looked at any more
+  CommandBuffer record;          // null: not recorded
+  int32_t same;                  // consecutive runs with these launches
+  int32_t patience;              // number of such runs until it is recorded
+  int32_t replays, refusals;     // replays of the record; consecutive rejections
+  int64_t launch_ns, replay_ns;  // minimum time to start all launches, for both ways; 0: not known
+  uint64_t waits;                // the context's number of waits at the last start of the record
+  bool plain;                    // never recorded again
 };
 
-// What a context knows of segments.
+// A context's segments.
 struct Replay {
   Segment* segments;
   int32_t count;
-  Segment* open;        // that launches are of; null: none is begun
-  int32_t steps, args;  // of it that this run has come to
-  int64_t ns;           // what starting them took
-  uint64_t waits;       // how often the host waited for all that was started
+  Segment* open;        // the current segment; null: none has begun
+  int32_t steps, args;  // position of this run in that segment
+  int64_t ns;           // time of starting its launches
+  uint64_t waits;       // number of times that the host waited for all commands
 };
 
-// Starts a launch, or puts it off until EndSegment.
+// Starts a launch, or defers it until EndSegment.
 Status Follow(ContextState* c, int32_t block, const Step& step, const DeviceArg* args);
 
-// Ends the launches of a segment, before anything else is enqueued.
+// Starts the deferred launches of a segment; called before any other command is enqueued.
 Status EndSegment(ContextState* c);
 
-// Lets records go: what they were made of is about to.
+// Drops all records, because objects that they use will be released.
 void ForgetRecords(ContextState* c);
 
-// Lets all go that is known of segments.
+// Frees all segments.
 void FreeSegments(ContextState* c);
 
 }  // namespace opencl

@@ -1,5 +1,5 @@
-// The application's own memory and events: inputs and outputs that lie on the device, and runs that
-// are started after others' work and before it.
+// The application's own memory and events: inputs and outputs on the device, and synchronization of
+// runs with other work.
 #include "runtime/opencl/state.h"
 
 namespace rules_dnn {
@@ -11,7 +11,8 @@ Memory Shared(const Buffer& b) { return static_cast<Memory>(b.memory); }
 
 size_t At(const Buffer& b, int64_t at) { return b.offset + static_cast<size_t>(at); }
 
-// The status of a call that was given objects of the application: its codes are about these.
+// Returns the status of a call that received the application's objects; its error codes refer to
+// these.
 Status RefuseForeign(ContextState* c, const char* function, Int code) {
   const Status status = Refuse(c, function, code);
   const bool foreign = code == kInvalidContext || code == kInvalidMemory || code == kInvalidEvent ||
@@ -40,9 +41,9 @@ Status CheckShared(DeviceContext* context, const Buffer& b, int64_t bytes) {
     code = api.GetMemObjectInfo(Shared(b), kMemorySize, sizeof(size), &size, nullptr);
   }
   if (code != kSuccess) return RefuseForeign(c, "clGetMemObjectInfo", code);
-  if (type != kBuffer) return Say(c, Status::kForeign, "the memory is no buffer");
+  if (type != kBuffer) return Say(c, Status::kForeign, "the memory is not a buffer");
   if (of != c->shared->context) {
-    return Say(c, Status::kForeign, "the memory is of another context than the model's");
+    return Say(c, Status::kForeign, "the memory belongs to another context than the model's");
   }
   const bool fits = b.offset <= size && static_cast<size_t>(bytes) <= size - b.offset;
   return fits ? Status::kOk : Status::kBufferSize;
@@ -110,8 +111,8 @@ Status WaitFor(DeviceContext* context, int32_t count, void* const* events) {
   return Status::kOk;
 }
 
-// Who waits for the event need not know the queue, and who waits for none need not wait at once:
-// what is in the queue is on its way.
+// It flushes the queue, so that a waiter needs no access to it, and commands begin even without a
+// waiter.
 Status Mark(DeviceContext* context, void** event) {
   ContextState* const c = State(context);
   const Status status = EndSegment(c);

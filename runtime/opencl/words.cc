@@ -11,8 +11,8 @@ struct Code {
   const char* name;
 };
 
-// Codes that say more than that the driver failed. Drivers report a fault of the device as one of
-// the last ones, and then refuse all that is asked of its queue.
+// Codes with a more specific status than "the driver failed". Drivers report a fault of the device
+// as one of the last codes, and then reject all further commands of its queue.
 constexpr Code kCodes[] = {
     {-1, Status::kNoDevice, "CL_DEVICE_NOT_FOUND"},
     {-3, Status::kUnsupportedDevice, "CL_COMPILER_NOT_AVAILABLE"},

@@ -1,4 +1,4 @@
-// What went wrong, in words, and as a status.
+// Describes failures in words and as a status.
 #ifndef RULES_DNN_RUNTIME_OPENCL_WORDS_H_
 #define RULES_DNN_RUNTIME_OPENCL_WORDS_H_
 
@@ -13,10 +13,10 @@ namespace rules_dnn {
 inline namespace v1 {
 namespace opencl {
 
-// The status of a function's code, and both in words: "clFinish: CL_OUT_OF_RESOURCES (-5)".
+// Returns the status of a function's code, and writes both: "clFinish: CL_OUT_OF_RESOURCES (-5)".
 Status Failed(Words* words, const char* function, Int code);
 
-// A status with a sentence.
+// Writes a sentence and returns the status.
 Status Failed(Words* words, Status status, const char* sentence);
 
 }  // namespace opencl

@@ -10,13 +10,13 @@ namespace rules_dnn::serve {
 
 namespace {
 
-// A file of a known size goes straight to where it stays: it may be larger than half of the memory.
+// Reads a file of known size directly to its final place, since it may exceed half of the memory.
 bool ReadSized(std::FILE* file, size_t size, Buffer* buffer) {
   return buffer->Resize(size) && std::fread(buffer->data(), 1, size, file) == size &&
          std::fgetc(file) == EOF;
 }
 
-// In pieces: a pipe has no size to ask for.
+// Reads in pieces, because a pipe has no size.
 bool ReadPieces(std::FILE* file, Buffer* buffer) {
   std::vector<unsigned char> bytes;
   for (size_t got = 1; got > 0;) {

@@ -1,4 +1,4 @@
-// Memory aligned as weights files and vectors want it.
+// Memory that is aligned for weights files and vectors.
 #ifndef RULES_DNN_RUNTIME_SERVE_BUFFER_H_
 #define RULES_DNN_RUNTIME_SERVE_BUFFER_H_
 
@@ -21,7 +21,7 @@ class Buffer {
   }
   ~Buffer() { FreeMemory(data_); }
 
-  // Forgets what it held; false where there is no memory. Never null afterwards.
+  // Discards the content; returns false if memory is exhausted. data() is not null afterwards.
   bool Resize(size_t bytes) {
     constexpr size_t kAlign = 64;
     FreeMemory(data_);
@@ -49,7 +49,7 @@ class Buffer {
   size_t size_ = 0;
 };
 
-// Reads a whole file. Returns false where it cannot.
+// Reads a whole file; returns false if that fails.
 bool ReadFile(const char* path, Buffer* buffer);
 
 }  // namespace rules_dnn::serve

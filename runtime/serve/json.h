@@ -1,4 +1,4 @@
-// JSON as far as a line protocol needs it: one value a line, read whole.
+// JSON for a line protocol: a complete value per line.
 #ifndef RULES_DNN_RUNTIME_SERVE_JSON_H_
 #define RULES_DNN_RUNTIME_SERVE_JSON_H_
 
@@ -18,14 +18,15 @@ struct Json {
   std::vector<Json> items;
   std::vector<std::pair<std::string, Json>> members;
 
-  // The member of an object, or null where there is none. Of equal keys the last counts.
+  // Returns an object's member, or null if it has none of this name. If keys repeat, the last one
+  // counts.
   const Json* Find(const std::string& key) const;
 };
 
-// Reads one value that fills the text. Returns an empty string, or what is wrong and where.
+// Parses one value that fills the text. Returns an empty string, or an error and its position.
 std::string ParseJson(const std::string& text, Json* value);
 
-// The text as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
+// Returns the text as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string QuoteJson(const std::string& text);
 
 }  // namespace rules_dnn::serve

@@ -12,7 +12,7 @@ struct TypeRow {
   size_t bytes;
 };
 
-// The first row of a code is what a file with it is read as.
+// Reading uses the first row with a file's code.
 constexpr TypeRow kTypes[] = {
     {"bool", "b1", 1}, {"i8", "i1", 1},  {"i16", "i2", 2},  {"i32", "i4", 4}, {"i64", "i8", 8},
     {"u8", "u1", 1},   {"u16", "u2", 2}, {"u32", "u4", 4},  {"u64", "u8", 8}, {"f16", "f2", 2},
@@ -36,7 +36,7 @@ const TypeRow* FindCode(const std::string& code) {
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicBytes = 6;
 
-// The value of a key in the header's Python dict, up to but without what ends it.
+// Finds the value of a key in the header's Python dict, up to but excluding a character of `end`.
 bool Field(const std::string& header, const std::string& key, const char* end, std::string* out) {
   size_t at = header.find("'" + key + "'");
   if (at == std::string::npos) return false;
@@ -72,7 +72,7 @@ std::string ParseHeader(const std::string& header, Array* array, size_t* bytes) 
   std::string descr, order, shape;
   if (!Field(header, "descr", ",}", &descr) || !Field(header, "fortran_order", ",}", &order) ||
       !Field(header, "shape", ")", &shape)) {
-    return "its header is not that of an array of numbers";
+    return "its header does not describe an array of numbers";
   }
   if (descr.size() != 5 || descr.front() != '\'' || descr.back() != '\'') {
     return "its type " + descr + " is not supported";
@@ -92,7 +92,7 @@ std::string ParseHeader(const std::string& header, Array* array, size_t* bytes) 
 
 std::string ParseFile(const Buffer& file, Array* array) {
   const unsigned char* const p = file.data();
-  if (file.size() < 10 || std::memcmp(p, kMagic, kMagicBytes) != 0) return "it is no .npy file";
+  if (file.size() < 10 || std::memcmp(p, kMagic, kMagicBytes) != 0) return "it is not a .npy file";
   const int version = p[6];
   if (version < 1 || version > 3) return "its version is not supported";
   const size_t start = version == 1 ? 10 : 12;
@@ -104,8 +104,8 @@ std::string ParseFile(const Buffer& file, Array* array) {
   size_t bytes = 0;
   const std::string error = ParseHeader(header, array, &bytes);
   if (!error.empty()) return error;
-  if (file.size() - start - length != bytes) return "its size does not fit its shape";
-  if (!array->data.Resize(bytes)) return "there is no memory for it";
+  if (file.size() - start - length != bytes) return "its size does not match its shape";
+  if (!array->data.Resize(bytes)) return "out of memory";
   std::memcpy(array->data.data(), p + start + length, bytes);
   return "";
 }
@@ -137,7 +137,7 @@ std::string WriteNpy(const std::string& path, const std::string& type,
   }
   std::string header = std::string("{'descr': '") + (row->bytes == 1 ? "|" : "<") + row->code +
                        "', 'fortran_order': False, 'shape': (" + dims + "), }";
-  // The data begin at a multiple of 64.
+  // The data must begin at a multiple of 64.
   while ((kMagicBytes + 4 + header.size() + 1) % 64 != 0) header.push_back(' ');
   header.push_back('\n');
   if (header.size() > 0xffff) return path + ": the shape is too long";

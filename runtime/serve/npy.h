@@ -18,14 +18,13 @@ struct Array {
   Buffer data;
 };
 
-// Bytes of an element of the type; 0 for a type that .npy files do not hold.
+// Returns the bytes of an element; 0 for a type that .npy files do not support.
 size_t ElementBytes(const std::string& type);
 
-// Reads a file of version 1 to 3, little-endian, in C order. Returns an empty string,
-// or what is wrong.
+// Reads a little-endian file of version 1 to 3 in C order. Returns an error, or an empty string.
 std::string ReadNpy(const std::string& path, Array* array);
 
-// Writes data of the type and shape; bf16, which NumPy does not know, as uint16.
+// Writes data of the type and shape; bf16, which NumPy lacks, as uint16.
 std::string WriteNpy(const std::string& path, const std::string& type,
                      const std::vector<int64_t>& shape, const void* data);
 

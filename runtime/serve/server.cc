@@ -10,7 +10,7 @@
 namespace rules_dnn::serve {
 namespace {
 
-// Longer answers would only fill memory.
+// Limits the length of an answer.
 constexpr size_t kMaxRuns = 10 * 1000 * 1000;
 
 using Clock = std::chrono::steady_clock;
@@ -25,7 +25,7 @@ std::string Number(double value) {
   return text;
 }
 
-// A number member that is at least 0; a missing one is the default.
+// Reads a member that is a number of at least 0, or uses the default.
 std::string ReadNumber(const Json& request, const char* key, double otherwise, double* value) {
   const Json* const member = request.Find(key);
   *value = member == nullptr ? otherwise : member->number;
@@ -41,7 +41,7 @@ std::string ReadText(const Json& value, const std::string& what, std::string* te
   return "";
 }
 
-// "a, b": what a request may name.
+// Returns the names that a request may use, "a, b".
 std::string Names(const TensorInfo* tensors, int32_t count) {
   std::string out;
   for (int32_t i = 0; i < count; ++i) out += (i > 0 ? ", " : "") + std::string(tensors[i].name);
@@ -91,7 +91,7 @@ std::string Server::Inputs(const Json& request, std::string* answer) {
         ReadText(*file, "the file of input " + std::string(d.inputs[i].name), &path);
     if (error.empty()) error = ReadNpy(path, &arrays[static_cast<size_t>(i)]);
     if (!error.empty()) return error;
-    // .npy files hold bf16 as the bits in uint16.
+    // .npy files hold the bits of bf16 as uint16.
     Array& array = arrays[static_cast<size_t>(i)];
     if (std::string(d.inputs[i].type) == "bf16" && array.type == "u16") array.type = "bf16";
   }
@@ -122,14 +122,15 @@ std::string Server::Run(const Json& request, std::string* answer) {
 
 namespace {
 
-// Writes what blocks compute to files, and lists these.
+// Writes the values of blocks to files, and lists the files.
 struct ValueWriter {
   std::string dir, list, error;
   std::vector<unsigned char> dense;
   int count = 0;
 
   void Write(const ValueBlock& block, const Value& value) {
-    if (value.data == nullptr || !error.empty()) return;  // those of a device come again
+    if (value.data == nullptr || !error.empty())
+      return;  // values of a device are reported again after their transfer
     const std::vector<int64_t> shape(value.dims, value.dims + value.rank);
     size_t bytes = static_cast<size_t>(value.element_bytes);
     for (const int64_t dim : shape) bytes *= static_cast<size_t>(dim);
@@ -163,7 +164,7 @@ std::string Server::Values(const Json& request, std::string* answer) {
   if (error.empty()) error = session_.ObserveValues({});
   if (error.empty()) error = writer.error;
   if (error.empty() && writer.count == 0) {
-    error = "no block tells of its values: the model is to be compiled with --observe";
+    error = "no block reports its values; compile the model with --observe";
   }
   *answer = "\"values\":[" + writer.list + "]";
   return error;

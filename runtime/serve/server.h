@@ -5,7 +5,7 @@
 //   {"cmd":"run","seconds":1.0,"min_runs":3}    -> {"ms":[...]}   each run's time
 //   {"cmd":"outputs","dir":"D"}                 -> {"files":{"NAME":"D/y.npy"}}
 //   {"cmd":"info"}                              -> {"peak_bytes":n,...}
-// What cannot be done is answered by {"error":"..."}, and the next request is read.
+// A request that fails is answered by {"error":"..."}; then the next request is read.
 #ifndef RULES_DNN_RUNTIME_SERVE_SERVER_H_
 #define RULES_DNN_RUNTIME_SERVE_SERVER_H_
 
@@ -18,7 +18,7 @@ namespace rules_dnn::serve {
 
 class Server {
  public:
-  // Weights is a path and variant the name of a chip; both may be empty (Session::Load).
+  // `weights` is a path and `variant` the name of a chip; both may be empty (Session::Load).
   Server(const Description* description, std::string weights, std::string variant = "",
          DeviceChoice device = {})
       : session_(description),
@@ -26,11 +26,11 @@ class Server {
         variant_(static_cast<std::string&&>(variant)),
         device_(static_cast<DeviceChoice&&>(device)) {}
 
-  // The answer to a request, both without their line ends.
+  // Returns the answer to a request, both without line ends.
   std::string Answer(const std::string& request);
 
  private:
-  // Each writes the answer's members and returns an empty string, or what is wrong.
+  // Each function writes the answer's members and returns an error, or an empty string.
   std::string Load(const Json& request, std::string* answer);
   std::string Inputs(const Json& request, std::string* answer);
   std::string Run(const Json& request, std::string* answer);

@@ -9,7 +9,7 @@ std::string Error(const char* what, Status status) {
   return status == Status::kOk ? "" : std::string(what) + ": " + StatusMessage(status);
 }
 
-// What is wrong with the dimensions of the inputs, or the status's own sentence.
+// Explains why the dimensions of the inputs are rejected; otherwise returns the status's sentence.
 std::string DimsError(const Description* d, const int64_t* sym, Status status) {
   std::string text(ExplainDims(d, sym, nullptr, 0), ' ');
   if (text.empty()) return StatusMessage(status);
@@ -54,7 +54,7 @@ std::string Session::Load(int workers, const std::string& weights, const std::st
     return "command_buffers: want auto, always or never, not " + records;
   }
   if (records != "auto" && d_->device == nullptr) {
-    return "command_buffers is of models on OpenCL: this one runs on the processor alone";
+    return "command_buffers is for models on OpenCL: this one runs on the processor";
   }
   char message[4096] = "";  // the driver's words
   DeviceOptions all = {};
@@ -92,14 +92,15 @@ std::string Session::Why(const char* what, Status status) const {
 
 std::string Session::ObserveLaunches(const LaunchObserver* observer) {
   const Status status = rules_dnn::ObserveLaunches(context_, observer);
-  return Error("keeping times of the device", status);
+  return Error("observing the device", status);
 }
 
 std::string Session::ObserveValues(const ValueObserver& observer) {
   return Error("observing values", rules_dnn::ObserveValues(context_, observer));
 }
 
-// A dimension that is scale * symbol + offset gives the symbol; others are checked afterwards.
+// A dimension of the form scale * symbol + offset determines the symbol; others are checked
+// afterwards.
 std::string Session::SolveSymbols(const std::vector<Array>& inputs) {
   std::vector<bool> known(static_cast<size_t>(d_->symbol_count));
   for (int32_t i = 0; i < d_->input_count; ++i) {
@@ -116,7 +117,7 @@ std::string Session::SolveSymbols(const std::vector<Array>& inputs) {
   }
   for (int32_t i = 0; i < d_->given_count; ++i) {
     if (!known[static_cast<size_t>(i)]) {
-      return std::string("no input's shape tells the symbol ") + d_->symbols[i].name;
+      return std::string("no input's shape determines the symbol ") + d_->symbols[i].name;
     }
   }
   return "";
@@ -191,7 +192,7 @@ std::string Session::TakeInputs(std::vector<Array> inputs) {
     outputs_.emplace_back();
     if (bytes < 0 || !outputs_.back().Resize(static_cast<size_t>(bytes))) {
       symbols_.clear();
-      return std::string("there is no memory for output ") + d_->outputs[i].name;
+      return std::string("out of memory for output ") + d_->outputs[i].name;
     }
     out_.push_back(outputs_.back().data());
   }
@@ -210,7 +211,7 @@ std::string Session::GetOutput(int32_t output, std::vector<int64_t>* shape,
                                const void** data) const {
   const TensorInfo& tensor = d_->outputs[output];
   shape->assign(static_cast<size_t>(tensor.rank), 0);
-  if (!ran_) return "there was no run with these inputs that succeeded";
+  if (!ran_) return "no run with these inputs has succeeded";
   const Status status = ResultShape(context_, &tensor, shape->data());
   if (status != Status::kOk) return Error("reading a result's shape", status);
   *data = outputs_[static_cast<size_t>(output)].data();

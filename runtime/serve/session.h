@@ -1,4 +1,4 @@
-// One model in memory with the inputs of its next run, by names and arrays.
+// One model in memory with named inputs for its next run.
 #ifndef RULES_DNN_RUNTIME_SERVE_SESSION_H_
 #define RULES_DNN_RUNTIME_SERVE_SESSION_H_
 
@@ -11,14 +11,13 @@
 
 namespace rules_dnn::serve {
 
-// The device of a model that runs on one, as the options of its creation say; empty texts are the
-// defaults.
+// The device options of a model; empty strings select the defaults.
 struct DeviceChoice {
   std::string platform, device, cache;
-  std::string command_buffers = "auto";  // always or never
+  std::string command_buffers = "auto";  // auto, always or never
 };
 
-// Functions return an empty string, or what is wrong.
+// Functions return an error, or an empty string.
 class Session {
  public:
   explicit Session(const Description* description) : d_(description) {}
@@ -26,49 +25,50 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // Makes model and context anew. weights is the path of the weights file, empty for a model
-  // that holds its weights.
-  // Variant is the name of the chip whose kernels run, empty for the one that suits the processor.
+  // Creates the model and a context, and replaces earlier ones. weights is the path of the weights
+  // file; it is empty for a model with embedded weights. variant is the name of the chip whose
+  // kernels run; if it is empty, the processor determines it.
   std::string Load(int workers, const std::string& weights, const std::string& variant = "",
                    const DeviceChoice& choice = {});
 
-  // The number of the chip whose kernels run; 0 where the model has them for one.
+  // Returns the index of the chip whose kernels run; 0 if there is only one.
   int32_t variant() const { return ModelVariant(model_); }
 
-  // Takes an array for each input, in the model's order; finds the symbols' values in
-  // their shapes and makes room for the outputs.
+  // Sets an array for each input, in the model's order. Finds the symbols' values in their shapes
+  // and allocates the outputs.
   std::string SetInputs(std::vector<Array> inputs);
 
-  // The same where the symbols' values are known, one for each that the model is given.
+  // The same with known values of the symbols, one for each that the caller sets.
   std::string SetInputs(std::vector<Array> inputs, const std::vector<int64_t>& symbols);
 
   std::string Run();
 
-  // Has the runs of the loaded model observed; see rules_dnn::Observe.
+  // Sets the observer of the loaded model's runs; see rules_dnn::Observe.
   void Observe(Observer observer, void* user) { rules_dnn::Observe(context_, observer, user); }
 
-  // The same for what runs launch on a device.
+  // The same for kernels that runs launch on a device.
   std::string ObserveLaunches(const LaunchObserver* observer);
 
-  // The same for the values that blocks compute, of models that are compiled to tell.
+  // The same for values that blocks compute, if the model is compiled with --observe.
   std::string ObserveValues(const ValueObserver& observer);
 
-  // Null where the model has no device.
+  // Null if the model has no device.
   DeviceModel* device() const { return DeviceOf(model_); }
 
-  // The outputs of the last run, in the model's order.
+  // Returns an output of the last run; outputs are in the model's order.
   std::string GetOutput(int32_t output, std::vector<int64_t>* shape, const void** data) const;
 
   const Description& description() const { return *d_; }
   bool loaded() const { return context_ != nullptr; }
 
-  // The arena of the inputs' shapes; 0 before there are inputs.
+  // Returns the arena's size for the inputs' shapes; 0 if there are no inputs.
   int64_t arena_bytes() const;
 
  private:
   void Unload();
-  void Forget();                                           // inputs and outputs
-  std::string Why(const char* what, Status status) const;  // of the context's last call
+  void Forget();  // inputs and outputs
+  std::string Why(const char* what,
+                  Status status) const;  // the reason of the last failure of the context
   std::string SolveSymbols(const std::vector<Array>& inputs);
   std::string TakeInputs(std::vector<Array> inputs);
   std::string CheckShape(const TensorInfo& tensor, const Array& array) const;
@@ -79,13 +79,13 @@ class Session {
   Buffer weights_;
   std::vector<Array> inputs_;
   std::vector<Buffer> outputs_;
-  std::vector<int64_t> symbols_;  // as many as the model has; empty before there are inputs
+  std::vector<int64_t> symbols_;  // one for each symbol of the model; empty if there are no inputs
   std::vector<const void*> in_;
   std::vector<void*> out_;
-  bool ran_ = false;  // with these inputs
+  bool ran_ = false;  // with the current inputs
 };
 
-// "[N, 3, 224]" of a tensor, "[1, 3, 224]" of an array.
+// Return "[N, 3, 224]" for a tensor, "[1, 3, 224]" for an array.
 std::string ShapeText(const TensorInfo& tensor);
 std::string ShapeText(const std::vector<int64_t>& shape);
 

@@ -31,8 +31,8 @@ inline void AppendUtf8(uint32_t code, std::string* out) {
   }
 }
 
-// The code point at *at, which moves behind it; kReplacement, and one byte, where the bytes are
-// no UTF-8 (too long a form and surrogates included).
+// Returns the code point at *at and advances *at. If the bytes are not UTF-8 (which includes
+// overlong forms and surrogates), returns kReplacement and skips one byte.
 inline uint32_t NextUtf8(const std::string& text, size_t* at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const uint32_t first = byte((*at)++);

@@ -1,5 +1,5 @@
-// What drivers of the runtime's backends share: programs that run a model with a fake library in
-// place of the machine's. Each is one source file.
+// Shared parts of the drivers of backend tests: programs that run a model with a fake library
+// instead of the machine's. Each driver is one source file.
 #ifndef RULES_DNN_RUNTIME_TESTING_DRIVER_H_
 #define RULES_DNN_RUNTIME_TESTING_DRIVER_H_
 
@@ -19,10 +19,10 @@
     }                                                            \
   } while (0)
 
-// What create() said last, and what is wrong with the last run.
+// The last messages of create() and of the last run.
 inline char message[4096], words[4096];
 
-// How many pieces of memory a model has.
+// The number of allocations that a model holds.
 inline int64_t taken = 0;
 inline void* Allocate(void*, size_t bytes, size_t alignment) {
   void* p = nullptr;
@@ -34,7 +34,7 @@ inline void Release(void*, void* p, size_t) {
   free(p);
 }
 
-// Options of a backend, with that memory and message.
+// Returns options of a backend that count allocations and receive messages.
 template <class T>
 T CountedOptions() {
   T o = {};
@@ -53,7 +53,7 @@ rules_dnn::Status CreateModel(const rules_dnn::Description* d, const Options& o,
   return rules_dnn::ModelCreate(d, &o.host, model);
 }
 
-// A fake library's own function.
+// Looks up a fake library's own function.
 template <class Function>
 void Look(void* library, const char* name, Function* out) {
   *out = reinterpret_cast<Function>(dlsym(library, name));

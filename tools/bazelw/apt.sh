@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# Downloads Debian packages with apt, into private folders: the machine's own packages are not
-# touched, and no root user is needed.
+# Downloads Debian packages with apt into private folders. It does not change the machine's own
+# packages, and needs no root user.
 
-# debian_mirrors prints the machine's own mirrors, from whatever form its apt sources have.
+# debian_mirrors prints the mirrors of the machine's apt sources, in any of their formats.
 debian_mirrors() {
   if [ -n "${BAZELW_MIRROR-}" ]; then
     printf '%s\n' "$BAZELW_MIRROR"
@@ -13,8 +13,8 @@ debian_mirrors() {
     awk '$3 == "main" && $2 !~ /-/ && !seen[$1]++ { print $1 }'
 }
 
-# apt_download FOLDER fills FOLDER/archives with the closure of packages.txt. The folder may hold
-# what an interrupted download left.
+# apt_download FOLDER downloads the closure of packages.txt to FOLDER/archives. The folder may
+# contain an interrupted download.
 apt_download() {
   apt_configure "$1"
   mirrors=$(debian_mirrors)
@@ -28,11 +28,12 @@ apt_download() {
     fi
   done
   tail -n 5 "$1/log" >&2
-  fail "no Debian mirror gave the lists of trixie and sid (tried: $(echo "$mirrors" | tr '\n' ' '))" \
+  fail "no Debian mirror has the lists of trixie and sid (tried: $(echo "$mirrors" | tr '\n' ' '))" \
     "is the network up? Set BAZELW_MIRROR to use another mirror; the whole log is $1/log"
 }
 
-# apt_fetch takes from sid what trixie does not have; if those do not fit together one day, all from sid.
+# apt_fetch takes packages that trixie lacks from sid; if the two do not fit together, it takes all
+# packages from sid.
 apt_fetch() {
   for from in pinned sid; do
     apt_preferences "$1" "$from"
@@ -44,7 +45,7 @@ apt_fetch() {
   fail "Debian's packages could not be downloaded" "run bazelw again: what has arrived is kept"
 }
 
-# package_names all|sid prints names from packages.txt: all, or those that come from sid.
+# package_names all|sid prints names from packages.txt: all of them, or only those from sid.
 package_names() {
   sed 's/#.*//' "$BAZELW_HOME/packages.txt" |
     awk -v which="$1" '
@@ -70,7 +71,7 @@ apt_configure() {
   apt_conf "$1" >"$1/apt.conf"
 }
 
-# apt_conf prints a configuration that takes proxies and credentials from the machine, no more.
+# apt_conf prints a configuration that uses only proxies and credentials of the machine.
 apt_conf() {
   apt-config dump 2>/dev/null | grep -E '^Acquire::(https?|Retries|Force|Check-Date)' || true
   cat <<X

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Writes the bazelrc that only bazelw passes: caches shared by all clones, and, in a root, where the
-# modules are that a machine with internet gets from the registry.
+# Writes the bazelrc that only bazelw passes: caches that all clones share, and, in a root, the
+# folders of modules that a machine with internet downloads from the registry.
 
 # write_bazelrc sets BAZELRC. The file is named after its contents and never changes.
 write_bazelrc() {
@@ -26,7 +26,7 @@ common --repository_cache=$CACHE/repository
 X
 }
 
-# Where a workspace without modules finds what it would download: Debian overrides modules only.
+# Overrides for a workspace without modules, because Debian overrides only modules.
 bazelrc_workspace() {
   for name in cc java license proto python; do
     printf 'common --override_repository=rules_%s=/usr/share/bazel/rules/%s\n' "$name" "$name"
@@ -38,7 +38,7 @@ bazelrc_workspace() {
 bazelrc_offline() {
   bazelrc_caches
   cat <<X
-# A server that runs in another root's namespace must not answer.
+# A server in another root's namespace must not answer.
 startup --host_jvm_args=-Drules_dnn.root=$ID
 # Overrides would rewrite MODULE.bazel.lock.
 common --lockfile_mode=off

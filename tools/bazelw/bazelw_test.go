@@ -1,4 +1,4 @@
-// Package bazelw tests the script bazelw: how it chooses a Bazel, and what it says when it cannot.
+// Package bazelw tests the script bazelw: its choice of a Bazel, and its messages if it fails.
 package bazelw
 
 import (
@@ -14,7 +14,7 @@ import (
 const (
 	// A Bazel that reaches the registry; it prints its arguments.
 	reaching = "#!/bin/sh\n[ \"$*\" = --version ] && echo 'bazel 8.1.0' && exit\necho \"ran: $*\"\n"
-	// A Bazel that answers nothing but its version.
+	// A Bazel that answers only the question for its version.
 	isolated = "#!/bin/sh\n[ \"$*\" = --version ] && echo 'bazel 7.7.1'\n"
 	old      = "#!/bin/sh\necho 'bazel 7.6.2'\n"
 )
@@ -31,7 +31,7 @@ func TestChoice(t *testing.T) {
 		{"isolated", map[string]string{"bazel": isolated}, "bazel does not reach the public module registry)"},
 		{"old", map[string]string{"bazel": old}, "bazel is 7.6.2, older than 7.7)"},
 		{"old, bazelisk", map[string]string{"bazel": old, "bazelisk": reaching}, "bazelisk reaches the public module registry)"},
-		{"broken", map[string]string{"bazel": "#!/bin/sh\nexit 1\n"}, "bazel --version gives no version)"},
+		{"broken", map[string]string{"bazel": "#!/bin/sh\nexit 1\n"}, "bazel --version prints no version)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, ok := newMachine(t, c.programs).run(nil, "doctor")

@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# Decides which Bazel runs.
+# Chooses the Bazel that runs.
 
 # choose_bazel sets MODE (inside, given, system, prepared, offline), WHY, BAZEL_PROGRAM, CACHE and,
-# where Bazel runs in a root of Debian packages, ROOT.
+# if Bazel runs in a root of Debian packages, ROOT.
 choose_bazel() {
   BAZEL_PROGRAM=bazel
   ROOT=
@@ -22,7 +22,8 @@ choose_bazel() {
   fi
 }
 
-# A Bazel test may run bazelw again: it is in the root already, and keeps its cache.
+# choose_inside handles a Bazel test that runs bazelw again: it is already in the root, and keeps
+# its cache.
 choose_inside() {
   MODE=inside WHY="this process is already in a root set up by bazelw"
   CACHE=$(sed -n 's/^cache=//p' "$INSIDE_MARKER")
@@ -41,12 +42,13 @@ choose_system() {
   return 1
 }
 
-# usable_bazel PROGRAM: the answer is remembered when it is yes, and when the offline root exists.
+# usable_bazel PROGRAM reports whether a Bazel can be used. It remembers a positive answer; if the
+# offline root exists, it does not ask.
 usable_bazel() {
   known=$CACHE/online-$(readlink -f "$1" | sha256sum | cut -c 1-12)
   [ ! -e "$known" ] || return 0
   if [ -d "$CACHE/root-$(root_key)" ]; then
-    WHY="the offline set-up is there already, and $1 was not seen to reach the registry"
+    WHY="the offline set-up exists, and $1 is not known to reach the registry"
     return 1
   fi
   modern_bazel "$1" && reaches_registry "$1" || return 1
@@ -60,14 +62,14 @@ modern_bazel() {
   minor=${minor%%.*}
   case $major.$minor in
     [0-9]*.[0-9]*) ;;
-    *) WHY="$1 --version gives no version" && return 1 ;;
+    *) WHY="$1 --version prints no version" && return 1 ;;
   esac
   { [ "$major" -gt 7 ] || { [ "$major" -eq 7 ] && [ "$minor" -ge 7 ]; }; } ||
     { WHY="$1 is $version, older than 7.7" && return 1; }
 }
 
-# reaches_registry PROGRAM asks Bazel itself to resolve one module from its own default registry, so
-# that proxies, certificates and mirrors in its configuration count.
+# reaches_registry PROGRAM lets Bazel resolve a module from its default registry, so that the
+# proxies, certificates and mirrors of its configuration are used.
 reaches_registry() {
   say "asking $1 whether it reaches the module registry"
   scratch=$(mktemp -d)

@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# What every part of bazelw shares: messages, the cache folder, its lock.
+# Functions that all parts of bazelw share: messages, the cache folder and its lock.
 
 say() { printf 'bazelw: %s\n' "$*" >&2; }
 
-# fail WHAT CURE... ends with an error that says what to do about it.
+# fail WHAT CURE... ends with an error and its remedy.
 fail() {
   printf 'bazelw: error: %s\n' "$1" >&2
   shift
@@ -13,8 +13,8 @@ fail() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# cache_dir prints the folder that holds everything bazelw makes. A path that is not absolute counts
-# as none, as the XDG specification has it.
+# cache_dir prints the folder of everything that bazelw creates. Paths that are not absolute are
+# ignored, as the XDG specification demands.
 cache_dir() {
   case ${XDG_CACHE_HOME-} in
     /*) printf '%s/rules_dnn\n' "$XDG_CACHE_HOME" && return ;;
@@ -25,11 +25,11 @@ cache_dir() {
   esac
 }
 
-# digest FILE... prints a short name for the contents of files.
+# digest FILE... prints a short hash of the contents of files.
 digest() { cat -- "$@" | sha256sum | cut -c 1-12; }
 
-# locked COMMAND... runs a shell function while no other bazelw provisions. The lock goes with the
-# process that holds it, however it ends, and is closed before a Bazel server could inherit it.
+# locked COMMAND... runs a shell function while no other bazelw provisions. The lock is released
+# however its process ends, and is closed before a Bazel server could inherit it.
 locked() {
   has flock || fail "flock is not installed" "install util-linux"
   mkdir -p "$CACHE" || fail "cannot write $CACHE" "set XDG_CACHE_HOME to a folder you can write to"
@@ -44,14 +44,14 @@ locked() {
 
 free_mib() { df -Pk "$CACHE" | awk 'NR == 2 { print int($4 / 1024) }'; }
 
-# require_space NEED_MIB fails early rather than in the middle of unpacking.
+# require_space NEED_MIB fails before the download if there is too little space.
 require_space() {
   [ "$(free_mib)" -ge "$1" ] ||
     fail "$CACHE has $(free_mib) MiB free, the offline set-up needs $1 MiB" \
       "free some space, or set XDG_CACHE_HOME to a folder on a larger disk"
 }
 
-# find_go puts the machine's Go on PATH: rules_go builds with it, and modules are fetched with it.
+# find_go adds the machine's Go to PATH: rules_go builds with it, and bazelw fetches modules by it.
 find_go() {
   if ! has go && [ -x /usr/local/go/bin/go ]; then
     PATH=$PATH:/usr/local/go/bin
@@ -64,7 +64,7 @@ go_cure() {
   fail "$1" "install Go 1.24 or newer under /usr/local/go (or anywhere outside /usr), with go on PATH"
 }
 
-# require_go also refuses a Go that the offline root's /usr would hide.
+# require_go also rejects a Go that the offline root's /usr would hide.
 require_go() {
   find_go || go_cure "go was not found"
   case $(readlink -f "$(command -v go)") in

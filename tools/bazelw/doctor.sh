@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Says what bazelw found on this machine, and what it would do.
+# Prints what bazelw found on this machine, and what it would do.
 
 doctor() {
   row "how Bazel runs" "$MODE ($WHY)"
@@ -43,7 +43,7 @@ doctor_root() {
   doctor_old
 }
 
-# doctor_old names what earlier versions of bazelw left in the cache.
+# doctor_old lists folders of earlier versions of bazelw in the cache.
 doctor_old() {
   for old in "$CACHE"/root-* "$CACHE"/modules-*; do
     case $old in
@@ -56,14 +56,14 @@ doctor_old() {
 # doctor_package NAME prints a package's version, from the name of its archive.
 doctor_package() { sed -n "s/^$1_\(.*\)_[a-z0-9]*\.deb\$/\1/p" "$ROOT/$PACKAGE_LIST" | sed 's/%3a/:/'; }
 
-# doctor_sandbox runs Bazel's own sandbox in the place where Bazel would run it.
+# doctor_sandbox runs Bazel's own sandbox in the environment where Bazel would run it.
 doctor_sandbox() {
   if [ "$MODE" != given ] && [ "$MODE" != system ] && [ ! -r "$ROOT/$PACKAGE_LIST" ]; then
-    echo "not known until the root is there"
+    echo "not known until the root exists"
   elif (run_in_root "$(doctor_sandbox_program)" -- /bin/true) >/dev/null 2>&1; then
     echo "linux-sandbox is active"
   else
-    echo "linux-sandbox is NOT active: user namespaces do not nest here, and Bazel uses processwrapper-sandbox, which hides less"
+    echo "linux-sandbox is NOT active: user namespaces do not nest here; Bazel uses processwrapper-sandbox, which isolates less"
   fi
 }
 

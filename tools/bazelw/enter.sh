@@ -1,13 +1,13 @@
 #!/bin/sh
 # enter.sh CACHE MODULES ROOT COMMAND...
-# The inside of a fresh mount namespace: lays ROOT over the machine and becomes COMMAND.
+# Runs in a new mount namespace: mounts ROOT over the machine and executes COMMAND.
 set -eu
 cache=$1
 modules=$2
 root=$3
 shift 3
 
-# What stays the machine's: who is who, names, and the certificates that its registries need.
+# Files of the machine that stay visible: users, host names, and certificates for its registries.
 own=$root/run
 mount -t tmpfs none "$own"
 for file in passwd group hosts resolv.conf; do
@@ -23,7 +23,7 @@ for file in passwd group hosts resolv.conf rules_dnn-root; do
 done
 mount --bind "$own/ca-certificates.crt" /etc/ssl/certs/ca-certificates.crt
 
-# Go lives in /usr/local.
+# Go is in /usr/local.
 mount --rbind /usr/local "$root/usr/local"
 mount --rbind "$root/usr" /usr
 

@@ -1,16 +1,16 @@
 # shellcheck shell=sh
-# A second OpenCL driver for tests: Intel's for processors, from PyPI, beside the PoCL of the root.
-# It runs on any x86-64 processor, has sub-groups, and vectorizes kernels with another compiler.
+# A second OpenCL driver for tests: Intel's processor driver from PyPI, in addition to the root's
+# PoCL. It runs on any x86-64 processor, has sub-groups, and vectorizes with another compiler.
 
-# What the driver is made of; a new version makes a new folder. The others are what the first two need.
+# The packages of the driver; a new version makes a new folder. The first two need the others.
 INTEL_VERSION=2026.2.0
 INTEL_PACKAGES="intel-opencl-rt==$INTEL_VERSION intel-cmplr-lib-rt==$INTEL_VERSION"
 
-INTEL_MIB=1200 # the packages (230) and what they unpack to (830), and some
+INTEL_MIB=1200 # the packages (230), their unpacked files (830), and a reserve
 
 intel_dir() { printf '%s/intel-opencl-%s\n' "$CACHE" "$INTEL_VERSION"; }
 
-# intel_provision makes the folder of the driver, or reports why it cannot: status 1.
+# intel_provision creates the driver's folder. If it cannot, it prints the reason and returns 1.
 intel_provision() {
   INTEL=$(intel_dir)
   [ ! -d "$INTEL" ] || return 0
@@ -21,7 +21,7 @@ intel_provision() {
   (locked intel_make)
 }
 
-# intel_make works aside, as root_make does.
+# intel_make works in a temporary folder, like root_make.
 intel_make() {
   [ ! -d "$INTEL" ] || return 0
   python3 -m pip --version >/dev/null 2>&1 || {
@@ -50,7 +50,7 @@ intel_make() {
   mv "$partial" "$INTEL"
 }
 
-# intel_use sets what makes the ICD loader find this driver, and no other.
+# intel_use lets the ICD loader find only this driver.
 intel_use() {
   mkdir -p "$INTEL/no-other-drivers"
   export OCL_ICD_VENDORS="$INTEL/no-other-drivers"

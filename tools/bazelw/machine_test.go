@@ -14,18 +14,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What bazelw itself runs. The PATH of a test has nothing else: no Bazel of this machine.
+// utilities are the programs that bazelw itself runs. The PATH of a test has no others, in
+// particular no Bazel of this machine.
 const utilities = "apt-config apt-get awk basename cat chmod cp cut df dirname dpkg-deb env find flock grep head ln " +
 	"mkdir mktemp mv readlink rm sed sh sha256sum sleep sort tail tar timeout touch tr uname unshare wc"
 
-// machine is where one run of bazelw takes place.
+// machine is the environment of a run of bazelw.
 type machine struct {
 	t     *testing.T
 	bin   string // the only folder of PATH
 	cache string // XDG_CACHE_HOME
 }
 
-// newMachine makes a machine that has the utilities, except those of which programs has another.
+// newMachine creates a machine with the utilities; programs replace utilities of the same name.
 func newMachine(t *testing.T, programs map[string]string) *machine {
 	m := &machine{t: t, bin: t.TempDir(), cache: t.TempDir()}
 	for _, name := range strings.Fields(utilities) {
@@ -39,7 +40,7 @@ func newMachine(t *testing.T, programs map[string]string) *machine {
 	return m
 }
 
-// install adds a program, or takes one away if it has no text.
+// install adds a program, or removes it if the text is empty.
 func (m *machine) install(name, text string) {
 	path := filepath.Join(m.bin, name)
 	if err := os.Remove(path); err != nil {
@@ -50,7 +51,7 @@ func (m *machine) install(name, text string) {
 	}
 }
 
-// command prepares a run of bazelw, in a process group of its own.
+// command prepares a run of bazelw in a separate process group.
 func (m *machine) command(environment []string, args ...string) *exec.Cmd {
 	script, err := filepath.Abs("../../bazelw")
 	require.NoError(m.t, err)
@@ -60,20 +61,20 @@ func (m *machine) command(environment []string, args ...string) *exec.Cmd {
 		"PATH=" + m.bin,
 		"XDG_CACHE_HOME=" + m.cache,
 		"TMPDIR=" + m.t.TempDir(),
-		// These tests may run in a root of bazelw's own.
+		// These tests may themselves run in a root of bazelw.
 		"BAZELW_INSIDE_MARKER=" + filepath.Join(m.bin, "none"),
 	}, environment...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
 
-// run starts bazelw and returns what it prints, and whether it succeeds.
+// run runs bazelw and returns its output and whether it succeeds.
 func (m *machine) run(environment []string, args ...string) (string, bool) {
 	out, err := m.command(environment, args...).CombinedOutput()
 	return string(out), err == nil
 }
 
-// made lists the kinds of things that bazelw has in its cache, sorted.
+// made lists the kinds of entries in bazelw's cache, sorted.
 func (m *machine) made() []string {
 	entries, err := os.ReadDir(filepath.Join(m.cache, "rules_dnn"))
 	require.NoError(m.t, err)
@@ -82,13 +83,13 @@ func (m *machine) made() []string {
 		kind, _, _ := strings.Cut(entry.Name(), "-")
 		names = append(names, kind)
 	}
-	return slices.Compact(names) // an interruption may leave a bazelrc that is not whole, under another name
+	return slices.Compact(names) // an interruption may leave an incomplete bazelrc under another name
 }
 
-// Programs of a machine on which an offline set-up can be made, and made fast: two packages, no
-// network, no namespaces.
+// debian has the programs of a machine on which an offline set-up is possible and fast: two
+// packages, no network, no namespaces.
 var debian = map[string]string{
-	// The folder of its configuration is where bazelw keeps all that apt needs.
+	// All files that apt needs are in the folder of its configuration.
 	"apt-get": `#!/bin/sh
 case "$*" in
   indextargets*) echo 'http://mirror.example/debian trixie main' ;;
@@ -101,7 +102,7 @@ case "$*" in
 esac
 `,
 	"apt-config": "#!/bin/sh\n",
-	// What any package holds: one program of its name, and Java's.
+	// Each package contains one program of its name, and Java's.
 	"dpkg-deb": `#!/bin/sh
 made=$(mktemp -d)
 mkdir -p "$made/usr/bin" "$made/usr/lib/jvm/java-21-openjdk-amd64/bin" "$made/etc"
@@ -110,7 +111,7 @@ basename "$2" >"$made/usr/bin/$(basename "$2" .deb)"
 tar -c -C "$made" etc usr
 rm -rf "$made"
 `,
-	// Rule sets as the module proxy has them: what bazelw changes of rules_go is there.
+	// Rule sets from the module proxy, with the parts of rules_go that bazelw changes.
 	"go": `#!/bin/sh
 case "$*" in
   "mod download -json "*)
@@ -123,7 +124,7 @@ case "$*" in
   "env GOPROXY") echo https://proxy.example ;;
 esac
 `,
-	// Enters no namespace; says which command would run there.
+	// Prints the command that would run in the namespace.
 	"unshare": `#!/bin/sh
 while [ "$1" != true ] && [ "$1" != sh ]; do shift; done
 [ "$1" = true ] && exit
@@ -133,11 +134,12 @@ echo "in the root: $*"
 	"df": "#!/bin/sh\nprintf 'Filesystem\\ndisk 9 9 %s 9%% /\\n' \"${FREE_KIB-99999999}\"\n",
 }
 
-// What changes files: between two calls of these an interruption finds the same state everywhere.
+// changing lists the programs that change files. Between two calls of them, the state of the files
+// is constant, so that interruptions need to be tested only at these calls.
 const changing = "apt-get chmod cp dpkg-deb find go ln mkdir mktemp mv rm sed tar unshare"
 
-// steps wraps the programs that change something: each call is a line of a file, and the call whose
-// number is in KILL_AT ends the run as a loss of power does, with all that it has started.
+// steps wraps the programs that change files: each call writes a line to a file. Call number
+// KILL_AT kills the run with all its processes, like a power failure.
 func (m *machine) steps() string {
 	file := filepath.Join(m.t.TempDir(), "steps")
 	wc, err := exec.LookPath("wc")
@@ -168,10 +170,10 @@ func called(t *testing.T, steps, program string) int {
 	return n
 }
 
-// requireWhole sees that a set-up is complete: the root, its packages and the modules.
+// requireWhole checks that a set-up is complete: the root, its packages and the modules.
 func (m *machine) requireWhole() {
 	m.t.Helper()
-	assert.Equal(m.t, []string{"bazelrc", "lock", "modules", "root"}, m.made(), "what is in the cache")
+	assert.Equal(m.t, []string{"bazelrc", "lock", "modules", "root"}, m.made(), "entries of the cache")
 	for _, pattern := range []string{
 		"root-*/usr/bin/bazel-bootstrap_7.7.1_amd64",
 		"root-*/usr/bin/clang_19_amd64",

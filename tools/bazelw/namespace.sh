@@ -1,12 +1,13 @@
 # shellcheck shell=sh
 # Runs commands in a root of Debian packages, in a private mount namespace: the root's /usr and /etc
-# lie over the machine's, all other paths stay. Nothing stays mounted, no root user is needed, and
-# user namespaces still nest, so that Bazel's linux-sandbox works (in a chroot it cannot).
+# are mounted over the machine's, and all other paths stay. Nothing remains mounted afterwards, and
+# no root user is needed. User namespaces still nest, so that Bazel's linux-sandbox works, which it
+# cannot in a chroot.
 
-# This file is seen by whoever runs in a root; it names the root and the cache. Tests name another.
+# Processes in a root see this file; it names the root and the cache. Tests use another file.
 INSIDE_MARKER=${BAZELW_INSIDE_MARKER:-/etc/rules_dnn-root}
 
-# namespace_options prints the options of unshare that work here.
+# namespace_options prints the options of unshare that work on this machine.
 namespace_options() {
   for options in "--mount" "--user --map-root-user --mount"; do
     # shellcheck disable=SC2086 # a list of options
@@ -29,7 +30,7 @@ require_namespaces() {
       "--security-opt seccomp=unconfined, or set BAZEL to a Bazel of your own"
 }
 
-# enter ROOT COMMAND... replaces this process by the command, run in the root.
+# enter ROOT COMMAND... replaces this process by the command, which runs in the root.
 enter() {
   # shellcheck disable=SC2046 # a list of options
   exec unshare $(namespace_options) --propagation private \

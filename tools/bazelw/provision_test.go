@@ -30,7 +30,7 @@ func TestProvision(t *testing.T) {
 	assert.Equal(t, downloads, called(t, steps, "dpkg-deb"), "unpacked again")
 }
 
-// Wherever the power fails, the next run sets up all.
+// TestInterruption checks that after a power failure at any step the next run completes the set-up.
 func TestInterruption(t *testing.T) {
 	whole := newMachine(t, debian)
 	steps := whole.steps()
@@ -52,7 +52,8 @@ func TestInterruption(t *testing.T) {
 	}
 }
 
-// Of two that start at once, one sets up, and the other waits and then runs.
+// TestTwoAtOnce checks that if two runs start at once, one sets up, and the other waits and then
+// runs.
 func TestTwoAtOnce(t *testing.T) {
 	m := newMachine(t, debian)
 	started, proceed := filepath.Join(m.cache, "started"), filepath.Join(m.cache, "proceed")
@@ -91,7 +92,7 @@ func TestTwoAtOnce(t *testing.T) {
 	m.requireWhole()
 }
 
-// A root that was made on one machine serves another that has no Debian packages.
+// TestPreparedRoot checks that a root from one machine works on another without Debian packages.
 func TestPreparedRoot(t *testing.T) {
 	m := newMachine(t, debian)
 	out, ok := m.run(nil, "build")
@@ -117,11 +118,12 @@ func TestPreparedRoot(t *testing.T) {
 	assert.Contains(t, out, roots[0]+", 2 packages")
 }
 
-// What a set-up says when it cannot go on; none leaves something that the next run would take for whole.
+// TestProvisionErrors checks the messages of set-ups that fail, and that the next run does not take
+// their leftovers for complete.
 func TestProvisionErrors(t *testing.T) {
 	for _, c := range []struct {
 		name        string
-		programs    map[string]string // instead of debian's; no text: not there
+		programs    map[string]string // replace debian's; empty text: missing
 		environment []string
 		want, cure  string
 	}{
@@ -140,7 +142,7 @@ func TestProvisionErrors(t *testing.T) {
 		{
 			name:        "no mirror",
 			environment: []string{"UPDATE=100"},
-			want:        "no Debian mirror gave the lists of trixie and sid (tried: http://mirror.example/debian",
+			want:        "no Debian mirror has the lists of trixie and sid (tried: http://mirror.example/debian",
 			cure:        "Set BAZELW_MIRROR to use another mirror",
 		},
 		{
@@ -159,7 +161,7 @@ func TestProvisionErrors(t *testing.T) {
 			name:     "broken package",
 			programs: map[string]string{"dpkg-deb": "#!/bin/sh\nexit 2\n"},
 			want:     "cannot unpack bazel-bootstrap_7.7.1_amd64.deb",
-			cure:     "run bazelw again: it is downloaded anew",
+			cure:     "run bazelw again: it downloads the package again",
 		},
 		{
 			name: "disk fills up",
@@ -179,7 +181,7 @@ func TestProvisionErrors(t *testing.T) {
 		{
 			name:     "no module proxy",
 			programs: map[string]string{"go": "#!/bin/sh\n"},
-			want:     "the Go module proxy did not give github.com/bazelbuild/rules_go",
+			want:     "the Go module proxy does not provide github.com/bazelbuild/rules_go",
 			cure:     "go env GOPROXY",
 		},
 		{
@@ -209,7 +211,7 @@ func TestProvisionErrors(t *testing.T) {
 	}
 }
 
-// A Go that Debian installed would be covered by the root's own /usr.
+// TestHiddenGo checks that a Go in /usr is rejected, because the root's own /usr would hide it.
 func TestHiddenGo(t *testing.T) {
 	m := newMachine(t, debian)
 	m.install("go", "")
@@ -220,13 +222,13 @@ func TestHiddenGo(t *testing.T) {
 	assert.Contains(t, out, "install Go 1.24 or newer under /usr/local/go")
 }
 
-// The doctor asks Bazel's own sandbox, where Bazel would run it.
+// TestDoctorOnSandbox checks that the doctor runs Bazel's own sandbox where Bazel would run it.
 func TestDoctorOnSandbox(t *testing.T) {
 	m := newMachine(t, debian)
 	out, ok := m.run(nil, "doctor")
 	require.True(t, ok, out)
 	assert.Contains(t, out, "not there yet: the next command makes it from http://mirror.example/debian")
-	assert.Contains(t, out, "not known until the root is there")
+	assert.Contains(t, out, "not known until the root exists")
 	out, ok = m.run(nil, "build")
 	require.True(t, ok, out)
 	out, _ = m.run(nil, "doctor")

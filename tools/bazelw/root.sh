@@ -1,14 +1,14 @@
 # shellcheck shell=sh
-# Makes the offline root: a folder of unpacked Debian packages.
+# Creates the offline root: a folder of unpacked Debian packages.
 
-ROOT_MIB=4200 # room for the packages (650), what they unpack to (2600), and some
+ROOT_MIB=4200 # the packages (650), their unpacked files (2600), and a reserve
 
-ROOT_FORMAT=1 # raised when root_configure changes: another format is another root
+ROOT_FORMAT=1 # increase when root_configure changes; each format has its own root
 
-# root_key names a root by what it is made from.
+# root_key prints a root's name, which its inputs determine.
 root_key() { printf '%s-%s\n' "$ROOT_FORMAT" "$(digest "$BAZELW_HOME/packages.txt")"; }
 
-# root_id names the very packages in a root: compilers of different versions share no cache.
+# root_id prints a hash of the packages in a root: compilers of different versions share no cache.
 root_id() { digest "$ROOT/$PACKAGE_LIST"; }
 
 PACKAGE_LIST=etc/rules_dnn-packages
@@ -26,8 +26,8 @@ root_provision() {
   [ -d "$ROOT" ] || locked root_make
 }
 
-# root_make works aside, under one name: a folder that an interruption left is replaced, and a root
-# that is there is whole.
+# root_make works in a temporary folder with a fixed name. It replaces the folder of an interrupted
+# run, and a root that exists is complete.
 root_make() {
   [ ! -d "$ROOT" ] || return 0
   [ "$(uname -s)-$(uname -m)" = Linux-x86_64 ] ||
@@ -60,16 +60,17 @@ root_unpack() {
   find "$1" -name '*.deb' -exec basename {} \; | LC_ALL=C sort >"$2/$PACKAGE_LIST"
 }
 
-# root_not_unpacked PACKAGE: a full disk is the likeliest cause, and the package's then no fault.
+# root_not_unpacked PACKAGE reports a package that cannot be unpacked. The likeliest cause is a full
+# disk; then the package itself is intact.
 root_not_unpacked() {
   [ "$(free_mib)" -ge 64 ] ||
     fail "the disk is full: $CACHE has $(free_mib) MiB free" \
       "free $ROOT_MIB MiB, or set XDG_CACHE_HOME to a folder on a larger disk"
   rm -f "$1"
-  fail "cannot unpack ${1##*/}" "run bazelw again: it is downloaded anew"
+  fail "cannot unpack ${1##*/}" "run bazelw again: it downloads the package again"
 }
 
-# root_configure does what matters of the packages' installation scripts.
+# root_configure performs the relevant steps of the packages' installation scripts.
 root_configure() {
   for program in "$1"/usr/lib/jvm/java-*-openjdk-amd64/bin/*; do
     ln -sf "..${program#"$1/usr"}" "$1/usr/bin/${program##*/}"
@@ -78,7 +79,7 @@ root_configure() {
   ln -sf g++ "$1/usr/bin/c++"
   ln -sf gawk "$1/usr/bin/awk"
   ln -sf which.debianutils "$1/usr/bin/which"
-  # The places over which namespace.sh lays the machine's own files.
+  # The files over which enter.sh mounts the machine's own files.
   mkdir -p "$1/etc/ssl/certs"
   for file in ssl/certs/ca-certificates.crt passwd group hosts resolv.conf rules_dnn-root; do
     : >"$1/etc/$file"

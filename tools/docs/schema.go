@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -15,14 +16,15 @@ import (
 
 // structs are the struct types of a package, with their comments.
 type structs struct {
-	dir   string
-	types map[string]*ast.StructType
-	docs  map[string]string
+	root, dir string
+	types     map[string]*ast.StructType
+	docs      map[string]string
+	imports   map[string]string // folders of this repository's packages, by the package's name
 }
 
 // readStructs parses the Go files of a folder, without tests.
 func readStructs(root, dir string) (*structs, error) {
-	s := &structs{dir: dir, types: map[string]*ast.StructType{}, docs: map[string]string{}}
+	s := &structs{root: root, dir: dir, types: map[string]*ast.StructType{}, docs: map[string]string{}, imports: map[string]string{}}
 	files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 	if err != nil {
 		return nil, err
@@ -46,6 +48,11 @@ func readStructs(root, dir string) (*structs, error) {
 }
 
 func (s *structs) add(file *ast.File) {
+	for _, i := range file.Imports {
+		if dir, ok := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), "rules_dnn/"); ok {
+			s.imports[path.Base(dir)] = dir
+		}
+	}
 	for _, d := range file.Decls {
 		g, ok := d.(*ast.GenDecl)
 		if !ok {
@@ -75,19 +82,51 @@ func comment(groups ...*ast.CommentGroup) string {
 	return strings.Join(out, " ")
 }
 
-// write appends a type, and after it those that its fields have, each once.
+// write appends a type and then the types of its fields, also those of other packages. It writes
+// each type once; done has the types that are already on the page.
 func (s *structs) write(p *page, name string, done map[string]bool) error {
-	st, ok := s.types[name]
-	if !ok {
+	if s.types[name] == nil {
 		return fmt.Errorf("%s has no struct %s", s.dir, name)
 	}
-	done[name] = true
+	done[s.dir+"."+name] = true
 	p.heading(3, name)
 	p.text(s.docs[name])
-	var rows [][]string
-	var next []string
-	before := "" // the last comment, which may name the fields after it, too
-	for _, f := range st.Fields.List {
+	rows, next := s.fields(name)
+	p.table([]string{"field", "type", "", "meaning"}, rows)
+	for _, n := range next {
+		if err := s.writeOnce(p, n, done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeOnce writes a type, NAME or PACKAGE.NAME, unless it is on the page or is not a struct of
+// this repository.
+func (s *structs) writeOnce(p *page, name string, done map[string]bool) error {
+	if pkg, inner, ok := strings.Cut(name, "."); ok {
+		other, err := readStructs(s.root, s.imports[pkg])
+		if err != nil {
+			return err
+		}
+		s, name = other, inner
+	}
+	if s.types[name] == nil || done[s.dir+"."+name] {
+		return nil
+	}
+	return s.write(p, name, done)
+}
+
+// fields returns the rows of a type's fields, with those of embedded types, and the types of the
+// fields.
+func (s *structs) fields(name string) (rows [][]string, next []string) {
+	before := "" // the last comment, which may describe the following fields, too
+	for _, f := range s.types[name].Fields.List {
+		if embedded, ok := f.Type.(*ast.Ident); ok && len(f.Names) == 0 && f.Tag == nil && s.types[embedded.Name] != nil {
+			r, n := s.fields(embedded.Name)
+			rows, next = append(rows, r...), append(next, n...)
+			continue
+		}
 		tag := ""
 		if f.Tag != nil {
 			tag, _, _ = strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
@@ -106,26 +145,27 @@ func (s *structs) write(p *page, name string, done map[string]bool) error {
 		if strings.Contains(f.Tag.Value, ",omitempty") {
 			optional = "may be absent"
 		}
-		rows = append(rows, []string{quoted(tag), text, optional, meaning})
-		if s.types[inner] != nil {
+		rows = append(rows, []string{quoted(tag), text, optional, phrase(meaning)})
+		if pkg, _, ok := strings.Cut(inner, "."); s.types[inner] != nil || ok && s.imports[pkg] != "" {
 			next = append(next, inner)
 		}
 	}
-	p.table([]string{"field", "type", "", "meaning"}, rows)
-	for _, n := range next {
-		if !done[n] {
-			if err := s.write(p, n, done); err != nil {
-				return err
-			}
-		}
+	return rows, next
+}
+
+// phrase returns a comment as the text of a table's cell: without a capital and a period around it.
+func phrase(s string) string {
+	s = strings.TrimSuffix(s, ".")
+	if r := []rune(s); len(r) > 1 && unicode.IsUpper(r[0]) && (unicode.IsLower(r[1]) || r[1] == ' ') {
+		return string(unicode.ToLower(r[0])) + string(r[1:])
 	}
-	return nil
+	return s
 }
 
 // notInName reports whether a rune ends a name.
 func notInName(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// jsonType names a field's type in JSON's words, and the struct in it.
+// jsonType returns a field's type in JSON's words, and the name of the struct in it.
 func jsonType(e ast.Expr) (text, inner string) {
 	switch t := e.(type) {
 	case *ast.StarExpr:
@@ -137,7 +177,11 @@ func jsonType(e ast.Expr) (text, inner string) {
 		text, inner = jsonType(t.Value)
 		return "object with values: " + text, inner
 	case *ast.SelectorExpr:
-		return t.Sel.Name, ""
+		inner = t.Sel.Name
+		if pkg, ok := t.X.(*ast.Ident); ok {
+			inner = pkg.Name + "." + inner
+		}
+		return t.Sel.Name, inner
 	case *ast.StructType, *ast.InterfaceType:
 		return "object", ""
 	case *ast.Ident:
@@ -154,7 +198,7 @@ func jsonType(e ast.Expr) (text, inner string) {
 	return "any", ""
 }
 
-// schemaPages make the pages of the manifest and of reports.
+// schemaPages returns the pages of the manifest and of reports.
 func schemaPages(r *repository) (map[string]string, error) {
 	out := map[string]string{}
 	for _, f := range []struct {
@@ -174,13 +218,14 @@ func schemaPages(r *repository) (map[string]string, error) {
 	} {
 		p := newPage(f.title, f.source)
 		p.text(f.intro)
+		done := map[string]bool{}
 		for _, t := range f.types {
 			s, err := readStructs(r.root, t.dir)
 			if err != nil {
 				return nil, err
 			}
 			p.heading(2, t.heading)
-			if err := s.write(p, t.name, map[string]bool{}); err != nil {
+			if err := s.write(p, t.name, done); err != nil {
 				return nil, err
 			}
 		}

@@ -6,7 +6,10 @@ import torch
 
 
 class Average:
-    """An exponential moving average of tensors that steps change in place. It begins with the first step: that it began as 0 is divided out."""
+    """An exponential moving average of tensors that steps change in place.
+
+    It begins with the first step: the bias from its initial zeros is divided out.
+    """
 
     def __init__(self, tensors, decay):
         self.tensors, self.decay = tensors, decay
@@ -14,25 +17,30 @@ class Average:
 
     @torch.no_grad()
     def add(self):
-        """After each step. It counts no steps, since it may be part of a CUDA graph: whoever asks for steps counts them."""
+        """Adds the tensors after a step.
+
+        It does not count steps, because it may be part of a CUDA graph; the caller increments
+        count.
+        """
         torch._foreach_lerp_(self.sums, [t.detach() for t in self.tensors], 1 - self.decay)
 
     @torch.no_grad()
     def forget(self):
-        """Begins anew."""
+        """Restarts the average."""
         self.count = 0
         torch._foreach_zero_(self.sums)
 
     @torch.no_grad()
     def take(self):
-        """Gives the tensors the averages."""
+        """Sets the tensors to their averages."""
         if self.count:
             for t, s in zip(self.tensors, self.sums):
                 t.copy_(s / (1 - self.decay ** self.count))
 
     @contextlib.contextmanager
     def taken(self):
-        """The tensors are the averages meanwhile."""
+        """Sets the tensors to their averages inside the with block, and restores them afterwards.
+        """
         before = [t.detach().clone() for t in self.tensors]
         self.take()
         try:

@@ -1,15 +1,25 @@
-"""cifar10.py on another machine, which has a GPU and PyTorch but no network, in calls of a few minutes.
+"""cifar10.py on another machine, which has a GPU and PyTorch but no network, in calls of a few
+minutes.
 
-    python away.py pack --data=FOLDER --models=FOLDER --dnntrain=PATH [--state FILE ...] [--most=34] --parts=PARTS
+    python away.py pack --data=FOLDER --models=FOLDER --dnntrain=PATH [--state FILE ...]
+        [--most=34] --parts=PARTS
 
-here: writes PARTS/1, PARTS/2, ..., folders of at most so many MB each: CIFAR-10's binary files as sheets of WebP, the program, resnet20_cifar10.onnx, --teachers with their
-weights in 16 bits, and what came back of an earlier run. They may go over one by one.
+runs on this machine. It writes the folders PARTS/1, PARTS/2, ..., each at most --most MB large:
+CIFAR-10's binary files as WebP sheets, the program, resnet20_cifar10.onnx, the --teachers with
+16-bit weights, and the states of an earlier run. The folders may be transferred separately.
 
-    python away.py run --parts=PARTS --work=FOLDER --results=FOLDER [--minutes=8] -- ARGUMENTS OF cifar10.py
+    python away.py run --parts=PARTS --work=FOLDER --results=FOLDER [--minutes=8]
+        -- ARGUMENTS OF cifar10.py
 
-there: unpacks all to the work folder, unless it is there, lets processes share the GPU (nvidia-cuda-mps-control), runs cifar10.py with these arguments for so long, and leaves in the results' folder at most seven files of at most 16 MB: its table
-(table.txt), summary.json, logs.tar.gz, and state1.tar to state4.tar, all that is needed to go on (what does not fit is named, and trained again). Run again it goes on, from what is in the work folder, or on another machine
-from the states that were packed, if the work folder has the same path there. Finished networks are in the states: NET-admm-SEED/pruned.onnx, pruned.masks and log.json.
+runs on the other machine. It unpacks all parts to the work folder, unless that exists, and lets
+processes share the GPU (nvidia-cuda-mps-control). It runs cifar10.py with these arguments for
+--minutes. It leaves at most seven files of at most 16 MB in the results folder: the table
+(table.txt), summary.json, logs.tar.gz, and state1.tar to state4.tar with everything that later
+runs need. State that does not fit is listed, and trained again later.
+
+If it is called again, it continues from the work folder. On a new machine it continues from the
+packed states, if the work folder has the same path there. The states contain finished networks:
+NET-admm-SEED/pruned.onnx, pruned.masks and log.json.
 """
 
 import argparse
@@ -26,12 +36,12 @@ import onnx
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MB = 1 << 20
-STATES, STATE_MB = 4, 15.5  # files that go back, and how large they are
+STATES, STATE_MB = 4, 15.5  # number of state files to return, and their maximum size
 FLOAT, HALF = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16
 
 
 def narrowed(model):
-    """The model with weights in 16 bits, to be widened again: as a graph it is of no use."""
+    """Returns the model with 16-bit weights for transfer; it must be widened before use."""
     return retyped(model, FLOAT, HALF, numpy.float32, numpy.float16)
 
 
@@ -49,7 +59,10 @@ def retyped(model, before, after, have, want):
 
 
 def divide(files, most):
-    """Folders' contents, as lists of files, none larger than most bytes unless a file is: the largest files first, each where there is room."""
+    """Divides files into lists of at most `most` bytes, unless a single file is larger.
+
+    The largest files come first; each goes to the first list with room for it.
+    """
     parts = []
     for path in sorted(files, key=lambda p: (-os.path.getsize(p), p)):
         for part in parts:
@@ -83,7 +96,7 @@ def pack(args):
 
 
 def unpack(parts, work):
-    """Makes the work folder, unless it is there: it has then gone on since."""
+    """Creates the work folder, unless it exists: a run may have continued there."""
     if os.path.exists(os.path.join(work, "ready")):
         return
     sheets, models, out = (os.path.join(work, name) for name in ("sheets", "models", "out"))
@@ -107,7 +120,8 @@ def unpack(parts, work):
 
 
 def needed(out):
-    """Files without which the trainings do not go on, or that came of them: checkpoints of jobs that are done are neither."""
+    """Lists the files that later runs need and the results; it omits checkpoints of finished jobs.
+    """
     for folder, _, files in os.walk(out):
         done = "result.json" in files
         for name in files:
@@ -116,7 +130,7 @@ def needed(out):
 
 
 def gather(out, results):
-    """Leaves what is to go back."""
+    """Writes the result files to the results folder."""
     if os.path.exists(os.path.join(out, "summary.json")):
         shutil.copy(os.path.join(out, "summary.json"), results)
     with tarfile.open(os.path.join(results, "logs.tar.gz"), "w:gz") as tar:
@@ -125,7 +139,7 @@ def gather(out, results):
     parts = divide(list(needed(out)), STATE_MB * MB)
     if len(parts) > STATES:
         lost = sorted({os.path.relpath(p, out).split(os.sep)[0] for part in parts[STATES:] for p in part})
-        print(f"the state is {len(parts)} files of {STATE_MB} MB, of which {STATES} go back; of {', '.join(lost)} some or all is left behind")
+        print(f"the state is {len(parts)} files of {STATE_MB} MB, and {STATES} are returned; all or a part of {', '.join(lost)} is left out")
     for i, part in enumerate(parts[:STATES]):
         with tarfile.open(os.path.join(results, f"state{i + 1}.tar"), "w") as tar:
             for path in sorted(part):

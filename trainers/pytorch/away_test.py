@@ -1,4 +1,4 @@
-"""Tests of away.py with few images, and a program that stands for dnntrain.
+"""Tests of away.py with few images, and a program that replaces dnntrain.
 
     python -m unittest away_test
 """
@@ -20,7 +20,7 @@ import sheets
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Notes where it was started; the first time a training leaves a checkpoint and fails.
+# Records its folder; the first time, a training leaves a checkpoint and fails.
 PROGRAM = """#!{python}
 import json, os, sys
 of = lambda name: sys.argv[sys.argv.index(name) + 1]
@@ -72,7 +72,9 @@ class AwayTest(unittest.TestCase):
         return self.start("run", "--parts", self.at("parts"), "--work", self.at(work), "--results", self.at(results), "--", "--nets=resnet20", "--seeds=1")
 
     def test_there_and_back(self):
-        """What was packed runs; what came back, packed again, goes on in a new folder of the same path, and what is done is not run again."""
+        """Packed parts run; returned states, packed again, continue in a new folder with the same
+        path, and finished jobs are not run again.
+        """
         self.pack("--most=1")
         p = self.run_away("work", "first")
         self.assertEqual(p.returncode, 3, p.stderr)

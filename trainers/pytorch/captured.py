@@ -1,17 +1,27 @@
-"""A step of training as one CUDA graph: small networks' steps are otherwise bound by the processor, which launches their kernels one by one."""
+"""A training step as one CUDA graph.
+
+Otherwise the processor limits the speed of small networks, because it launches each kernel.
+"""
 
 import contextlib
 
 import torch
 
-WARM = 3  # steps before the capture: what is allocated and tried out at first must not be captured
+WARM = 3  # steps before the capture, so that initial allocations and benchmarks are not captured
 
 
 class Captured:
-    """A function of tensors on a GPU, captured once and replayed: the shapes of its operands stay the same, its result is None."""
+    """A function of tensors on a GPU, captured once and replayed.
+
+    The shapes of its operands must not change, and it returns None.
+    """
 
     def __init__(self, function, examples, held):
-        """Examples are operands. Held are tensors that the function changes in place, as the warm-up must not."""
+        """Captures the function.
+
+        examples are operands. held is a function that lists the tensors that the function changes
+        in place; the warm-up must not change them.
+        """
         self.operands = [torch.empty_like(x).copy_(x) for x in examples]
         self.graph = torch.cuda.CUDAGraph()
         with kept(held):
@@ -21,7 +31,7 @@ class Captured:
                 for _ in range(WARM):
                     function(*self.operands)
             torch.cuda.current_stream().wait_stream(side)
-        # Other threads of this process (of checkpoints, of the data) may call CUDA meanwhile.
+        # Other threads of this process (checkpoints, data) may call CUDA during the capture.
         with torch.cuda.graph(self.graph, capture_error_mode="thread_local"):
             function(*self.operands)
 
@@ -33,12 +43,15 @@ class Captured:
 
 @contextlib.contextmanager
 def kept(held):
-    """Gives tensors back the values that they had. Held is a function that lists them; those that appeared meanwhile become 0, as an optimizer's state
-    begins."""
+    """Restores tensors after the with block.
+
+    held is a function that lists the tensors. Tensors that appear inside the block become 0, like
+    the initial state of an optimizer.
+    """
     before = {id(t): (t, t.detach().clone()) for t in held()}
     try:
         yield
-    finally:  # after an error training goes on, too, without a graph
+    finally:  # also after an error: training continues without a graph
         with torch.no_grad():
             for t in held():
                 t.copy_(before[id(t)][1]) if id(t) in before else t.zero_()

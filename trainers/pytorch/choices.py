@@ -1,4 +1,7 @@
-"""What is kept of weights, chosen anew every few steps of training: of each kernel the taps of a pattern, and of all kernels the strongest."""
+"""Masks that are chosen again every few training steps.
+
+A mask keeps a pattern of taps in each kernel, and the strongest of all kernels.
+"""
 
 import torch
 
@@ -13,7 +16,7 @@ def whole(x, low, high):
 
 
 def check(c, epochs):
-    """Refuses choices that make no sense."""
+    """Rejects invalid choices."""
     if not isinstance(c, dict) or set(c) != FIELDS or not isinstance(c["weights"], list) or not c["weights"]:
         raise Refused(f"choices: want an object of {', '.join(sorted(FIELDS))}, with weights to choose of")
     if not (whole(c["every"], 1, 1 << 30) and whole(c["epochs"], 1, epochs) and whole(c["grow"], 0, c["epochs"])):
@@ -26,13 +29,19 @@ def check(c, epochs):
 
 
 def share(step, grow):
-    """The share that has gone of the kernels that shall go: most go in the first steps, while there are many to choose from."""
+    """Returns the fraction of the kernels to prune that is pruned at a step.
+
+    Most kernels are pruned in the first steps, while there are many to choose from.
+    """
     left = 1 - min(1, step / grow) if grow else 0
     return 1 - left ** 3
 
 
 class Choice:
-    """What can be kept of a tensor: kernels, of which those of some filters in a row go together, and the patterns of their taps."""
+    """The possible masks of a tensor: its kernels and the patterns of their taps.
+
+    Kernels of `share` consecutive filters are kept or pruned together.
+    """
 
     def __init__(self, w, spec):
         self.axis, groups, together = spec["filter_axis"], spec["groups"], spec["share"]
@@ -47,7 +56,7 @@ class Choice:
                 raise Refused(f'choices: weights "{spec["weight"]}": a pattern {pattern} for kernels of {taps} taps')
             self.patterns[i, pattern] = 1
         each = filters // groups
-        per = (each + together - 1) // together  # units of a group, of one channel
+        per = (each + together - 1) // together  # units in a group, for one channel
         f = torch.arange(filters, device=w.device)
         self.unit = f // each * per + f % each // together
         self.units, self.kernels = (groups * per, w.shape[1 - self.axis]), spec["kernels"]
@@ -56,7 +65,11 @@ class Choice:
 
     @torch.no_grad()
     def kept(self, w, gone):
-        """The mask of the nearest weights that are allowed, once such a share of the kernels has gone that shall go. Of equals the first stay."""
+        """Returns the mask of the nearest allowed weights.
+
+        gone is the fraction of the kernels to prune that is pruned now. Among equal kernels the
+        first ones are kept.
+        """
         x = w.transpose(0, 1) if self.axis else w
         squares = torch.zeros(*self.units, self.patterns.shape[1], device=w.device)
         squares.index_add_(0, self.unit, x.flatten(2).float().square() if x.dim() > 2 else x[..., None].float().square())
@@ -71,32 +84,39 @@ class Choice:
 
 
 class Choices:
-    """Weights of which what is kept is chosen anew, while all of them are trained: by the gradients at what is kept (Lin et al.: Dynamic Model Pruning with
-    Feedback). So what went by mistake comes back. What is dropped fades besides, by a quadratic term of its own, lest much comes and goes (Zhou et al.: Learning N:M Fine-grained
-    Structured Sparse Neural Networks From Scratch)."""
+    """Weights whose masks are chosen again during training, while all weights are trained.
+
+    The gradients are those at the masked weights, so that a kernel that was pruned by mistake can
+    return (Lin et al.: Dynamic Model Pruning with Feedback). Masked weights also decay by a
+    quadratic term, which prevents frequent changes of masks (Zhou et al.: Learning N:M Fine-grained
+    Structured Sparse Neural Networks From Scratch).
+    """
 
     def __init__(self, spec, find, epochs):
-        """Find gives the network's weights of a name."""
+        """Takes a request's choices; find returns the network's weights by name."""
         check(spec, epochs)
         self.epochs, self.every, self.grow, self.fade = spec["epochs"], spec["every"], spec["grow"], spec["fade"]
-        self.weights = [find("choices", w["weight"]) for w in spec["weights"]]  # what the network computes with
+        self.weights = [find("choices", w["weight"]) for w in spec["weights"]]  # the masked weights of the network
         if len({id(w) for w in self.weights}) < len(self.weights):
             raise Refused("choices: weights that are named twice")
         self.of = [Choice(w, s) for w, s in zip(self.weights, spec["weights"])]
-        self.all = [w.detach().clone() for w in self.weights]  # what is trained
+        self.all = [w.detach().clone() for w in self.weights]  # the trained weights
         self.kept = [torch.ones_like(w) for w in self.weights]
         for w in self.all:
             w.requires_grad_()
 
     def ends(self, steps):
-        """Refuses choices of which the last one, with so many steps an epoch, is made while kernels are still dropped: too many would stay."""
+        """Rejects choices whose last mask is chosen while kernels are still being pruned.
+
+        steps is the number of steps in an epoch. Such a mask would keep too many kernels.
+        """
         last = (self.epochs * steps - 1) // self.every * self.every
         if last < self.grow * steps:
             raise Refused(f"choices: every {self.every} steps, of {steps} an epoch, the last of {self.epochs} epochs is before step {last}, which is within the {self.grow} "
                           "in which kernels are dropped; want a smaller every, or more epochs")
 
     def trained(self, w):
-        """What an optimizer changes for the network's weights."""
+        """Returns the tensor that an optimizer changes instead of the network's weights."""
         for mine, a in zip(self.weights, self.all):
             if mine is w:
                 return a
@@ -104,7 +124,7 @@ class Choices:
 
     @torch.no_grad()
     def choose(self, epoch, step, steps):
-        """Before a step, of so many an epoch: chooses, if it is time to."""
+        """Chooses masks before a step if it is due; steps is the number of steps in an epoch."""
         if epoch < self.epochs and step % self.every == 0:
             for c, w, kept in zip(self.of, self.all, self.kept):
                 kept.copy_(c.kept(w, share(step, self.grow * steps)))
@@ -112,17 +132,17 @@ class Choices:
 
     @torch.no_grad()
     def pass_on(self):
-        """Gives what is trained the gradients of what the network computes with."""
+        """Moves the gradients of the network's weights to the trained weights."""
         for w, a in zip(self.weights, self.all):
             a.grad, w.grad = torch.zeros_like(a) if w.grad is None else w.grad, None
-        if self.fade:  # all but what the network has
+        if self.fade:  # for masked weights only
             gradients = [a.grad for a in self.all]
             torch._foreach_add_(gradients, self.all, alpha=self.fade)
             torch._foreach_sub_(gradients, self.weights, alpha=self.fade)
 
     @torch.no_grad()
     def apply(self):
-        """Makes the network's weights of those that are trained."""
+        """Sets the network's weights to the masked trained weights."""
         torch._foreach_copy_(self.weights, self.all)
         torch._foreach_mul_(self.weights, self.kept)
 

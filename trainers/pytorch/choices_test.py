@@ -23,7 +23,11 @@ CHOICES = {"epochs": 2, "every": 3, "grow": 1, "fade": 0, "weights": [OF_W]}
 
 
 def best(w, units, patterns, kernels):
-    """The mask by its definition. Units are lists of (filter, channel) that go together; w is by filter, channel and tap."""
+    """Returns the mask by its definition.
+
+    units are lists of (filter, channel) that belong together; w is indexed by filter, channel and
+    tap.
+    """
     found = []
     for unit in units:
         sums = [sum(float(w[f, c, t]) ** 2 for f, c in unit for t in p) for p in patterns]
@@ -37,7 +41,7 @@ def best(w, units, patterns, kernels):
 
 class ChoiceTest(unittest.TestCase):
     def test_nearest(self):
-        """Of kernels the strongest stay, with the pattern that keeps most, whoever shares them."""
+        """The strongest kernels stay, each with the pattern that keeps most, for any sharing."""
         torch.manual_seed(4)
         w, one = torch.randn(12, 5, 3, 3), {**OF_W, "kernels": 20}
         single = [[(f, c)] for f in range(12) for c in range(5)]
@@ -57,7 +61,7 @@ class ChoiceTest(unittest.TestCase):
         self.assertEqual(kept.tolist(), [[0, 1], [1, 0]])
 
     def test_grows(self):
-        """More and more kernels go."""
+        """The number of pruned kernels grows."""
         torch.manual_seed(4)
         w = torch.randn(10, 10, 3, 3)
         c = choices.Choice(w, {**OF_W, "kernels": 40})
@@ -75,7 +79,9 @@ class Run(network_test.Folder):
 
 class ChoicesTest(Run):
     def test_feedback(self):
-        """A step's gradient is that at what is kept, and changes all weights, of which those that are dropped fade; the network has those that are kept."""
+        """A step uses the gradient at the masked weights and changes all weights; masked ones also
+        decay.
+        """
         run, train, _ = self.fit({"momentum": 0.0, "learning_rate": 0.1, "schedule": "constant"}, chosen={**CHOICES, "grow": 0, "fade": 0.5})
         x, y = train.batch(slice(0, 8))
         w = given()["w"]
@@ -91,7 +97,9 @@ class ChoicesTest(Run):
         torch.testing.assert_close(run.network.weights["w"].detach(), want * kept)
 
     def test_comes_back(self):
-        """What is dropped is chosen again as soon as it is among the strongest, and not after the epochs of choosing."""
+        """A pruned kernel returns when it is among the strongest, but not after the epochs with
+        choices.
+        """
         run, _, _ = self.fit(chosen={**CHOICES, "epochs": 1})
         run.choices.choose(0, 3, 1)
         before = run.choices.kept[0].clone()
@@ -99,7 +107,7 @@ class ChoicesTest(Run):
             gone = int((before.flatten(1).sum(1) == 0).nonzero()[0])
             run.choices.all[0][gone] = 9
         run.choices.choose(0, 4, 1)
-        self.assertTrue(torch.equal(run.choices.kept[0], before), "it is chosen but every three steps")
+        self.assertTrue(torch.equal(run.choices.kept[0], before), "masks change only every three steps")
         run.choices.choose(1, 6, 1)
         self.assertTrue(torch.equal(run.choices.kept[0], before))
         run.choices.choose(0, 6, 1)
@@ -107,7 +115,9 @@ class ChoicesTest(Run):
         self.assertEqual(run.network.weights["w"][gone].max().item(), 9)
 
     def test_ends(self):
-        """The weights are allowed, those of the network that was tested, and the same if the training was interrupted."""
+        """The final weights are allowed, equal those of the tested network, and do not depend on
+        interruptions.
+        """
         settings, states = {"epochs": 4, "average": 0.5, "weight_decay": 0.01}, []
         run, train, test = self.fit(settings, chosen=CHOICES)
         run.run(train, test, lambda r: states.append(torch.save(r.state(), os.path.join(self.folder, f"state{r.epoch}"))), lambda text: None, 0)
@@ -123,7 +133,9 @@ class ChoicesTest(Run):
                 self.assertTrue(torch.equal(t, on.network.tensors()[name]), (epoch, name))
 
     def test_last(self):
-        """The last choice has to be one after which no more kernels go; the weights are then allowed, however few choices there are."""
+        """The last choice must come after the last pruning step; then the weights are allowed, even
+        after few choices.
+        """
         steps = 8
         for more, every in (({"grow": 2}, 1), ({"grow": 1}, steps + 1), ({"grow": 1}, 2 * steps)):
             run, train, test = self.fit({"epochs": 2}, chosen={**CHOICES, **more, "every": every})
@@ -167,7 +179,7 @@ class ChoicesTest(Run):
 
     @unittest.skipUnless(torch.cuda.is_available(), "CUDA graphs want a GPU")
     def test_captured(self):
-        """Steps as CUDA graphs give the weights that steps by themselves give."""
+        """Steps as CUDA graphs produce the same weights as separate steps."""
         ends = []
         for graphs in (False, True):
             run = fit.Fit(network.Network(self.model, given(), "cuda"), {**SETTINGS, "average": 0.9, "epochs": 3}, graphs=graphs, chosen=CHOICES)
@@ -180,7 +192,9 @@ class ChoicesTest(Run):
 
 class AverageTest(Run):
     def test_mean(self):
-        """The mean of what the tensors were after each step, the last ones with the greatest weight."""
+        """The average is the mean of the tensors after each step, with the largest weight for the
+        last ones.
+        """
         t = torch.zeros(2)
         a, seen = average.Average([t], 0.75), []
         with a.taken():
@@ -199,7 +213,7 @@ class AverageTest(Run):
         torch.testing.assert_close(t, want)
 
     def test_steps_stay(self):
-        """The average changes no step, and is what the training gives."""
+        """The average does not change steps, and is the result of the training."""
         ends = []
         for share in (0, 0.9):
             run, train, test = self.fit({"average": share})

@@ -1,11 +1,17 @@
-"""Prunes the CIFAR-10 networks by ADMM, several seeds at once on one GPU, and compares them with dense ones that were trained as long.
+"""Prunes the CIFAR-10 networks by ADMM and compares them with dense networks of equal training
+time. Several seeds run at once on one GPU.
 
-    python cifar10.py --dnntrain=PATH --data=cifar10.json --models=FOLDER --out=FOLDER [--nets vgg16 resnet20 ...] [--seeds 1 2 3]
+    python cifar10.py --dnntrain=PATH --data=cifar10.json --models=FOLDER --out=FOLDER
+        [--nets vgg16 resnet20 ...] [--seeds 1 2 3]
 
---models has vgg16_cifar10.onnx and resnet20_cifar10.onnx; vgg16_taught, resnet20_steps, resnet20_choose and resnet20_night are other plans for these. With --kinds=again the dense network is trained from the start
-once more, distilled from the one that was trained first, as the pruned ones of vgg16_taught are. Each run has its folder in --out, with logs, checkpoints and results: the same command
-goes on where it was stopped, by --minutes or by whatever else, and runs nothing again that is done. It ends
-with a table, and with summary.json and the pruned networks in --out.
+--models has vgg16_cifar10.onnx and resnet20_cifar10.onnx. The plans vgg16_taught, resnet20_steps,
+resnet20_choose and resnet20_night use the same networks. With --kinds=again a second dense network
+is trained from the start and distilled from the first one, like the pruned networks of
+vgg16_taught.
+
+Each run has a folder in --out with logs, checkpoints and results. If the program is stopped, by
+--minutes or otherwise, the same command continues and skips finished runs. It ends with a table,
+and with summary.json and the pruned networks in --out.
 """
 
 import argparse
@@ -21,7 +27,7 @@ import tarfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DONE = "done.json"  # of a run: the command that came to its end
+DONE = "done.json"  # in a run's folder: the command that has finished
 
 COMMON = {"schedule": "cosine", "optimizer": "sgd", "momentum": 0.9, "weight_decay": 5e-4, "label_smoothing": 0, "flip": True, "crop": 4,
           "distillation": 0.5, "temperature": 4}
@@ -32,7 +38,7 @@ NETS = {
         "iterations": 5, "steps": 0, "epochs": 3, "retrain": 85, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.1},
     },
-    "vgg16_taught": {  # as vgg16, but distilled from the dense network of the seed that was trained as long
+    "vgg16_taught": {  # like vgg16, but distilled from the dense network of the same seed, trained for the same time
         "model": "vgg16", "teacher": "dense", "pruning": {"patterns": 8, "connectivity": 3.6}, "policy": os.path.join(POLICIES, "vgg16_cifar10.star"),
         "iterations": 5, "steps": 0, "epochs": 3, "retrain": 85, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 512, "learning_rate": 0.02}, "tune": {"batch": 512, "learning_rate": 0.1},
@@ -42,17 +48,17 @@ NETS = {
         "iterations": 6, "steps": 0, "epochs": 3, "retrain": 130, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 256, "learning_rate": 0.02}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
     },
-    "resnet20_steps": {  # without ADMM: kernels go a few at a time
+    "resnet20_steps": {  # without ADMM: a few kernels are pruned at a time
         "model": "resnet20", "teacher": "vgg16", "pruning": {"patterns": 8, "connectivity": 2, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_steps.star"),
         "iterations": 0, "steps": 4, "epochs": 15, "retrain": 140, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7},
     },
-    "resnet20_choose": {  # masks are chosen anew every 16 steps of the first three quarters
+    "resnet20_choose": {  # masks are chosen every 16 steps during the first three quarters
         "model": "resnet20", "teacher": "vgg16", "pruning": {"patterns": 8, "connectivity": 2, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_steps.star"),
         "iterations": 0, "steps": 0, "epochs": 0, "retrain": 120, "choose": 90, "every": 16, "fade": 0.005, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7}, "tune": {"batch": 256, "learning_rate": 0.1, "distillation": 0.7, "average": 0.999},
     },
-    "resnet20_night": {  # what the built-in trainer can do in a night
+    "resnet20_night": {  # a training that the built-in trainer can do in a night
         "model": "resnet20", "pruning": {"patterns": 8, "connectivity": 1.9, "set": "layer"}, "policy": os.path.join(POLICIES, "resnet20_cifar10_night.star"),
         "iterations": 0, "steps": 2, "epochs": 2, "retrain": 18, "rho": 0.01, "growth": 3, "most": 1,
         "admm": {"batch": 384, "learning_rate": 0.05, "distillation": 0.7}, "tune": {"batch": 384, "learning_rate": 0.1, "distillation": 0.7, "cycles": 2},
@@ -61,7 +67,7 @@ NETS = {
 
 
 class Work:
-    """One training: of a network and seed, dense or pruned."""
+    """One training: a network and a seed, dense or pruned."""
 
     def __init__(self, args, net, seed, kind):
         self.net, self.seed, self.kind, self.plan = net, seed, kind, args.plans[net]
@@ -87,11 +93,14 @@ class Work:
         return [a.dnntrain, *own, "--", sys.executable, os.path.join(HERE, "train.py"), *a.trainer, *teachers]
 
     def needs(self):
-        """The training that ends before this one starts, as (network, kind, seed), or None."""
+        """Returns the training that must end before this one starts, (network, kind, seed), or
+        None.
+        """
         return (self.net, "dense", self.seed) if self.kind == "again" or self.kind == "admm" and self.plan.get("teacher") == "dense" else None
 
     def teachers(self):
-        """The networks to distil from; none: the one that is trained, as given."""
+        """Returns the networks to distil from; an empty list means the trained network, as given.
+        """
         if self.needs():
             return [os.path.join(self.args.out, "{}-{}-{}".format(*self.needs()), "trained.onnx")]
         others = self.plan.get("teacher", "dense")
@@ -101,7 +110,7 @@ class Work:
         return os.path.join(self.args.models, network + "_cifar10.onnx")
 
     def finished(self):
-        """Whether the same command has come to its end before."""
+        """Reports whether the same command has already finished."""
         try:
             with open(os.path.join(self.folder, DONE)) as f:
                 return json.load(f) == self.command()
@@ -109,13 +118,13 @@ class Work:
             return False
 
     def start(self):
-        """Starts it, unless it is done."""
+        """Starts the training, unless it has finished."""
         if self.finished():
             self.status = "done"
             return
         os.makedirs(self.folder, exist_ok=True)
         log = open(os.path.join(self.folder, "log.txt"), "ab")
-        # The threads of PyTorch's own pool do nothing on a GPU.
+        # PyTorch's own thread pool has no work on a GPU.
         env = {"OMP_NUM_THREADS": "1", **os.environ}
         self.process, self.began, self.status = subprocess.Popen(self.command(), stdout=log, stderr=log, env=env), time.monotonic(), "runs"
 
@@ -130,7 +139,7 @@ class Work:
             print(f"{self.net} {self.kind} seed {self.seed}: {self.status} after {took:.0f} s: {self.last()}", flush=True)
 
     def last(self):
-        """The last line of the log."""
+        """Returns the last line of the log."""
         try:
             with open(os.path.join(self.folder, "log.txt"), errors="replace") as f:
                 lines = [line for line in f.read().splitlines() if line.strip()]
@@ -139,7 +148,7 @@ class Work:
             return ""
 
     def result(self):
-        """What came of it."""
+        """Returns the result of the training."""
         if self.kind != "admm":
             with open(os.path.join(self.folder, "fit", "result.json")) as f:
                 return {"after": json.load(f)["metrics"]["accuracy"]}
@@ -154,7 +163,7 @@ class Work:
 
 
 def run(works, parallel, deadline, every=60):
-    """Runs all works, so many at a time; stops those that still run at the deadline."""
+    """Runs all works, at most `parallel` at a time; stops running ones at the deadline."""
     waiting, running, shown = list(works), [], time.monotonic()
     of = {(w.net, w.kind, w.seed): w for w in works}
     while waiting or running:
@@ -164,7 +173,7 @@ def run(works, parallel, deadline, every=60):
             w.start()
             running += [w] if w.status == "runs" else []
         if not ready and not running:
-            break  # what they wait for has failed
+            break  # the works that they wait for have failed
         time.sleep(0.2)
         for w in running:
             w.poll()
@@ -183,7 +192,7 @@ def run(works, parallel, deadline, every=60):
 
 
 def table(works, args):
-    """Prints what came of them."""
+    """Prints the results of all works."""
     summary = {"plans": args.plans, "runs": []}
     for net in args.nets:
         print(f"\n{net}: {json.dumps(args.plans[net])}")
@@ -211,7 +220,7 @@ def table(works, args):
 
 
 def keep(works, args):
-    """Gathers small copies of what came of the pruned runs."""
+    """Collects small copies of the results of pruned runs."""
     os.makedirs(args.keep, exist_ok=True)
     shutil.copy(os.path.join(args.out, "summary.json"), args.keep)
     with tarfile.open(os.path.join(args.keep, "logs.tar.gz"), "w:gz") as tar:
@@ -229,17 +238,17 @@ def keep(works, args):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--dnntrain", required=True, help="the program")
-    p.add_argument("--data", required=True, help="the JSON file that says which images")
+    p.add_argument("--data", required=True, help="the JSON file that describes the images")
     p.add_argument("--models", required=True)
     p.add_argument("--out", required=True)
-    p.add_argument("--nets", nargs="+", default=["vgg16", "resnet20"], metavar="NET", help=f"plans, of {', '.join(NETS)} and those of --plan")
-    p.add_argument("--plan", nargs="*", default=[], metavar="NAME=NET", help="further plans, as those that are there but for what --set says")
+    p.add_argument("--nets", nargs="+", default=["vgg16", "resnet20"], metavar="NET", help=f"plans: some of {', '.join(NETS)} and those of --plan")
+    p.add_argument("--plan", nargs="*", default=[], metavar="NAME=NET", help="further plans: copies of existing ones, which --set can change")
     p.add_argument("--seeds", nargs="+", type=int, default=[1, 2, 3])
     p.add_argument("--kinds", nargs="+", default=["admm", "dense"], choices=["admm", "dense", "again"])
-    p.add_argument("--parallel", type=int, default=12, help="how many trainings run at a time")
-    p.add_argument("--minutes", type=float, default=1e6, help="after how long to stop; the same command goes on")
-    p.add_argument("--keep", help="where small copies of the results go")
-    p.add_argument("--set", nargs="*", default=[], metavar="NET.KEY=JSON", help='other settings, as resnet20.retrain=20 or vgg16.tune.learning_rate=0.1')
+    p.add_argument("--parallel", type=int, default=12, help="maximum number of trainings at a time")
+    p.add_argument("--minutes", type=float, default=1e6, help="stop after this time; the same command continues")
+    p.add_argument("--keep", help="folder for small copies of the results")
+    p.add_argument("--set", nargs="*", default=[], metavar="NET.KEY=JSON", help='other settings, for example resnet20.retrain=20 or vgg16.tune.learning_rate=0.1')
     p.add_argument("--trainer", type=shlex.split, default="--precision=bf16 --compile --test-every=5 --checkpoint-seconds=10", help="options of train.py")
     args = p.parse_args()
     plans = dict(NETS)

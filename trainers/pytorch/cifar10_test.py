@@ -1,4 +1,4 @@
-"""Tests of cifar10.py with a program that stands for dnntrain."""
+"""Tests of cifar10.py with a program that replaces dnntrain."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-# Notes that it was started; fails while a file "stop" is beside it and it is to prune.
+# Records its start; fails if it should prune and a file "stop" is beside it.
 PROGRAM = """#!{python}
 import json, os, sys
 here, kind, of = os.path.dirname(os.path.abspath(__file__)), sys.argv[1], lambda name: sys.argv[sys.argv.index(name) + 1]
@@ -77,7 +77,9 @@ class Cifar10Test(unittest.TestCase):
             self.assertEqual(json.load(f)["plans"]["resnet20"]["retrain"], 3)
 
     def test_steps(self):
-        """Dense networks are trained for the epochs of steps, too, and a run without iterations has no residuals."""
+        """Dense networks are also trained for the epochs of steps, and a run without iterations has
+        no residuals.
+        """
         p, started = self.start("--set", "resnet20.policy=null", "resnet20.iterations=0", "resnet20.steps=4", "resnet20.epochs=5", "resnet20.retrain=80")
         self.assertEqual((p.returncode, started), (0, ["admm", "fit"]), p.stderr)
         self.assertRegex(p.stdout, r"(?m)^ +7 +88\.00 +90\.00 +89\.50 +0\.50 +50\.00 +4\.50x *$")
@@ -89,7 +91,7 @@ class Cifar10Test(unittest.TestCase):
         self.assertEqual(command[command.index("-steps") + 1], "4")
 
     def test_plan(self):
-        """A plan may be there twice, with other settings."""
+        """A plan may occur twice with different settings."""
         p, started = self.start("--nets", "other", "resnet20", "--plan", "other=resnet20", "--kinds=admm", "--set", "other.retrain=3")
         self.assertEqual((p.returncode, len(started)), (0, 2), p.stderr)
         with open(os.path.join(self.folder, "out", "summary.json")) as f:
@@ -102,7 +104,9 @@ class Cifar10Test(unittest.TestCase):
             self.assertIn(f"--plan: {wrong}: want NAME=NET, a new name and one of vgg16, ", p.stderr)
 
     def test_choose(self):
-        """The epochs in which masks are chosen are among those at the end; plans without them have no such options."""
+        """The epochs in which masks are chosen are part of the retraining epochs; plans without
+        them have no such options.
+        """
         plan = ["resnet20.choose=60", "resnet20.every=8", "resnet20.iterations=0", "resnet20.retrain=80"]
         commands = {}
         for kinds, more in ((["admm"], []), (["admm", "dense"], plan)):
@@ -116,7 +120,7 @@ class Cifar10Test(unittest.TestCase):
         self.assertEqual((of("admm", "-choose"), of("admm", "-every"), json.loads(of("dense", "-settings"))["epochs"]), ("60", "8", 80))
 
     def test_teachers(self):
-        """Several networks may teach."""
+        """Several networks may be teachers."""
         p, started = self.start("--kinds=admm", "--set", 'resnet20.teacher="vgg16 other"')
         self.assertEqual((p.returncode, started), (0, ["admm resnet20_cifar10.star"]), p.stderr)
         with open(os.path.join(self.folder, "out", "resnet20-admm-7", "done.json")) as f:
@@ -124,7 +128,9 @@ class Cifar10Test(unittest.TestCase):
         self.assertEqual([os.path.basename(word) for word in command if word.startswith("--teacher=")], ["vgg16_cifar10.onnx", "other_cifar10.onnx"])
 
     def test_teacher(self):
-        """What is distilled from the dense network waits for it, and does not start without it."""
+        """A training that is distilled from the dense network waits for it, and does not start
+        without it.
+        """
         plan = ["--set", "resnet20.policy=null", 'resnet20.teacher="dense"']
         p, started = self.start("--kinds", "admm", "again", "dense", *plan)
         self.assertEqual((p.returncode, started), (0, ["admm", "fit", "fit"]), p.stderr)

@@ -15,13 +15,16 @@ import images
 from network import Refused
 
 PRECISIONS = ("fp32", "tf32", "bf16")
-TRIED = 10  # epochs from which on it is worth while to try algorithms of convolutions out
-AHEAD = 1 << 28  # bytes of images that are made ready at a time
+TRIED = 10  # minimum number of epochs for which benchmarking convolution algorithms pays
+AHEAD = 1 << 28  # bytes of images that are prepared at a time
 
 
 @contextlib.contextmanager
 def precision(name, device):
-    """Computes as precisely as the name says: bf16 multiplies and stores so, but keeps weights, sums and the loss in f32."""
+    """Computes with the named precision in the with block.
+
+    bf16 multiplies and stores in bf16, but keeps weights, sums and the loss in f32.
+    """
     before = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name != "fp32"
     try:
@@ -33,7 +36,10 @@ def precision(name, device):
 
 @contextlib.contextmanager
 def untried():
-    """Tries no algorithms of convolutions out: for what runs a few batches of a size, that takes longer than it saves."""
+    """Disables the benchmark of convolution algorithms in the with block.
+
+    For a few batches of a size, the benchmark takes longer than it saves.
+    """
     before, torch.backends.cudnn.benchmark = torch.backends.cudnn.benchmark, False
     try:
         yield
@@ -42,13 +48,15 @@ def untried():
 
 
 class Fit:
-    """A training that goes on."""
+    """A training that can be interrupted and continued."""
 
     def __init__(self, network, settings, terms=(), masks=None, how="fp32", teacher=None, graphs=False, forward=None, chosen=None):
-        """Terms are (weight's name, rho, target); masks are tensors by the weights' names, true where an element is kept.
+        """Prepares a training.
 
-        Teacher is what gives the logits that distillation wants: a network, or a tensor of teachers.answers(); graphs asks for steps as CUDA graphs; forward is what
-        the network is called by, as compiled; chosen are a request's choices.
+        terms are (weight's name, rho, target). masks are tensors by the weights' names, true for
+        elements that are kept. teacher returns the logits for distillation: a network, or a tensor
+        of teachers.answers(). graphs requests steps as CUDA graphs. forward is the function that
+        calls the network, for example compiled. chosen are a request's choices.
         """
         self.network, self.settings, self.how, self.teacher, self.graphs = network, settings, how, teacher, graphs
         self.forward = forward or network
@@ -65,7 +73,7 @@ class Fit:
             raise Refused(f"settings: average: want epochs after the {self.choices.epochs} of the choices, as until then masks change")
         self.average = average.Average(both, s["average"]) if s.get("average") else None
         trained = [self.choices.trained(w) if self.choices else w for w in network.weights.values()]
-        self.lr = torch.tensor(s["learning_rate"], device=device)  # a tensor: a captured step reads it anew
+        self.lr = torch.tensor(s["learning_rate"], device=device)  # a tensor, so that a captured step reads the current value
         self.total = torch.zeros((), device=device)
         decay, rest = [w for w in trained if w.dim() >= 2], [w for w in trained if w.dim() < 2]
         groups = [{"params": decay, "weight_decay": s["weight_decay"]}, {"params": rest, "weight_decay": 0.0}]
@@ -85,7 +93,7 @@ class Fit:
         return w
 
     def _constrain(self, terms, masks):
-        """Terms of a weight are one: their gradients' sum is sum(rho) * W - sum(rho * target)."""
+        """Merges the terms of a weight: their gradients sum to sum(rho) * W - sum(rho * target)."""
         self.masked, self.kept, sums = [], [], {}
         for name, mask in masks.items():
             w = self._find("a mask", name, mask)
@@ -97,14 +105,14 @@ class Fit:
             target = target.to(w.device).contiguous(memory_format=memory_format(w)) * rho
             before = sums.get(name)
             sums[name] = (w, rho, target) if before is None else (w, before[1] + rho, before[2] + target)
-        self.pulled = {}  # by the sum of rho
+        self.pulled = {}  # weights by their sum of rho
         for w, rho, target in sums.values():
             ws, targets = self.pulled.setdefault(rho, ([], []))
             ws.append(w)
             targets.append(target)
 
     def _apart(self):
-        """Refuses weights that are chosen of, and have a mask or quadratic terms."""
+        """Rejects weights with choices that also have a mask or quadratic terms."""
         held = [*self.masked, *(w for ws, _ in self.pulled.values() for w in ws)]
         if self.choices and {id(w) for w in held} & {id(w) for w in self.choices.weights}:
             raise Refused("choices: of weights that have a mask or a quadratic term")
@@ -112,11 +120,11 @@ class Fit:
     @torch.no_grad()
     def _mask(self):
         if self.masked:
-            for w, kept in zip(self.masked, self.kept):  # whatever is masked is +0, if it were infinite
+            for w, kept in zip(self.masked, self.kept):  # masked elements become +0, even if they are infinite
                 w.masked_fill_(kept == 0, 0)
 
     def rate(self, step, all):
-        """The learning rate of a step of all."""
+        """Returns the learning rate of a step; `all` is the total number of steps."""
         s = self.settings
         if s.get("cycles", 0) > 1:
             all //= s["cycles"]
@@ -124,7 +132,11 @@ class Fit:
         return s["learning_rate"] * (1 if s["schedule"] == "constant" else 0.5 * (1 + math.cos(math.pi * step / all)))
 
     def run(self, train, test, save, log, every, tested=1):
-        """Trains to the end. Saves after epochs, but no sooner than every so many seconds; accuracy is tested every so many epochs, and at the end."""
+        """Trains to the end.
+
+        It saves after an epoch if `every` seconds have passed since the last time. It tests the
+        accuracy every `tested` epochs and at the end.
+        """
         s = self.settings
         if len(train) < s["batch"]:
             raise Refused(f"{len(train)} images to train with, fewer than a batch of {s['batch']}")
@@ -153,25 +165,29 @@ class Fit:
         return self.choices and self.epoch <= self.choices.epochs
 
     def _captured(self, train, log):
-        """The step, as a CUDA graph if that is asked for and the network can be captured."""
+        """Returns the step, as a CUDA graph if that is requested and the network can be captured.
+        """
         if not self.graphs or self.network.device.type != "cuda":
             return self._step
         examples = self._ready(train, torch.arange(self.settings["batch"], device=self.network.device), None)
         try:
             return captured.Captured(self._step, examples, self._changed)
         except RuntimeError as e:
-            log(f"steps are no CUDA graphs: {str(e).splitlines()[0]}")
+            log(f"steps are not CUDA graphs: {str(e).splitlines()[0]}")
             self.graphs = False
             return self._step
 
     def _changed(self):
-        """All tensors that a step changes."""
+        """Returns all tensors that a step changes."""
         states = [t for state in self.optimizer.state.values() for t in state.values() if isinstance(t, torch.Tensor)]
         own = [*(self.choices.all if self.choices else []), *(self.average.sums if self.average else [])]
         return [*self.network.weights.values(), *self.network.statistics.values(), *states, *own, self.total]
 
     def _ready(self, train, which, generator):
-        """What steps take: images, mirrored and moved if there is a generator, their classes, and the teachers' logits where they are known already."""
+        """Prepares images, classes and, if they are known, the teachers' logits for steps.
+
+        With a generator the images are mirrored and moved.
+        """
         s = self.settings
         x, y = train.batch(which)
         way = torch.zeros_like(y)
@@ -188,8 +204,8 @@ class Fit:
         order = torch.randperm(len(train), device=self.network.device, generator=generator)
         self.total.zero_()
         if self.average and self.choices and self.epoch == self.choices.epochs:
-            self.average.forget()  # from here on what is kept stays the same, and so the average has it
-        batches = max(1, AHEAD // (4 * train.pixels[0].numel() * s["batch"]))  # at a time
+            self.average.forget()  # from this epoch on the masks do not change, and the average begins
+        batches = max(1, AHEAD // (4 * train.pixels[0].numel() * s["batch"]))  # number of batches to prepare at a time
         for first in range(0, n, batches):
             ready = self._ready(train, order[first * s["batch"]: min(first + batches, n) * s["batch"]], generator)
             for i in range(len(ready[0]) // s["batch"]):
@@ -201,7 +217,9 @@ class Fit:
         return loss
 
     def _before(self, step, n):
-        """What changes from step to step, of n an epoch: a captured one reads it."""
+        """Sets values that change from step to step, which a captured step reads; n is the number
+        of steps in an epoch.
+        """
         self.lr.fill_(self.rate(step, self.settings["epochs"] * n))
         if self.choices:
             self.choices.choose(self.epoch, step, n)
@@ -209,7 +227,11 @@ class Fit:
             self.average.count += 1
 
     def _loss(self, x, y, wanted=None):
-        """Cross entropy; with distillation a part of it is that of the teacher's softened outputs, which are asked for unless they are known."""
+        """Computes the cross entropy; with distillation, a part of the loss compares with the
+        teacher's softened outputs.
+
+        wanted are the teacher's logits; if it is None, the teacher is called.
+        """
         s = self.settings
         with precision(self.how, self.network.device):
             logits = self.forward(x, training=True)
@@ -221,12 +243,12 @@ class Fit:
         if wanted is None:
             with torch.no_grad(), precision(self.how, self.network.device):
                 wanted = self.teacher(x).float()
-        # The divergence times t^2, so that its gradient is as large as that of the loss, whatever t is.
+        # The divergence times t^2, so that its gradient has the scale of the loss's for any t.
         far = torch.nn.functional.kl_div(torch.log_softmax(logits / t, 1), torch.log_softmax(wanted / t, 1), reduction="batchmean", log_target=True)
         return (1 - share) * loss + share * t * t * far
 
     def _step(self, x, y, wanted=None):
-        """One step, at the learning rate that self.lr has; adds its loss to self.total."""
+        """Does one step with the learning rate self.lr, and adds its loss to self.total."""
         self.optimizer.zero_grad(set_to_none=True)
         loss = self._loss(x, y, wanted)
         loss.backward()
@@ -253,7 +275,7 @@ class Fit:
     @torch.no_grad()
     @untried()
     def accuracy(self, data, how="fp32", batch=1000):
-        """The share of images whose class has the greatest logit."""
+        """Returns the fraction of images whose class has the largest logit."""
         right = torch.zeros((), device=self.network.device, dtype=torch.int64)
         for at in range(0, len(data), batch):
             x, y = data.batch(slice(at, at + batch), self.network.format)
@@ -267,7 +289,7 @@ class Fit:
         return right.item() / len(data)
 
     def state(self):
-        """All that a training needs to go on."""
+        """Returns everything that a training needs to continue."""
         n = self.network
         more = {"choices": self.choices, "average": self.average}
         return {"epoch": self.epoch, "last": self.last, "weights": {k: w.detach() for k, w in n.weights.items()},
@@ -275,7 +297,7 @@ class Fit:
 
     @torch.no_grad()
     def restore(self, state):
-        """Goes on from a state."""
+        """Continues from a state."""
         self.epoch, self.last = state["epoch"], state["last"]
         for mine, saved in ((self.network.weights, state["weights"]), (self.network.statistics, state["statistics"])):
             for name, tensor in mine.items():
@@ -286,23 +308,25 @@ class Fit:
             self.average.restore(state["average"])
         self.optimizer.load_state_dict(state["optimizer"])
         for group in self.optimizer.param_groups:
-            group["lr"] = self.lr  # it is this tensor that steps read
+            group["lr"] = self.lr  # steps read this tensor
 
 
 def memory_format(w):
-    """How a weight lies in memory."""
+    """Returns the memory format of a weight."""
     last = w.dim() == 4 and w.is_contiguous(memory_format=torch.channels_last)
     return torch.channels_last if last else torch.contiguous_format
 
 
 def mix(*keys):
-    """A seed that other keys do not have."""
+    """Returns a seed that is unique to these keys."""
     text = " ".join(map(str, keys)).encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "little") >> 1
 
 
 def write(path, content):
-    """Writes a file as a whole or not at all. Content is bytes, or a function that writes a file of a name."""
+    """Writes a file atomically; content is bytes, or a function that writes a file with a given
+    name.
+    """
     part = path + ".part"
     if callable(content):
         content(part)

@@ -1,4 +1,6 @@
-"""Labelled images: the files that docs/trainers.md describes, held where the network is, and their augmentation there."""
+"""Labelled images: the files that docs/trainers.md describes, held on the network's device, and
+their augmentation there.
+"""
 
 import gzip
 import hashlib
@@ -16,7 +18,7 @@ FIELDS = {"kind", "train", "test", "mean", "deviation", "most"}
 
 
 class Images:
-    """Labelled images, one byte an element."""
+    """Labelled images with one byte for each element."""
 
     def __init__(self, pixels, classes, mean, deviation, device):
         self.pixels, self.classes = torch.from_numpy(pixels).to(device), torch.from_numpy(classes.astype(numpy.int64)).to(device)
@@ -30,19 +32,21 @@ class Images:
         return len(self.classes)
 
     def digest(self):
-        """What the images are known by."""
+        """Returns a hash that identifies the images."""
         h = hashlib.sha256(json.dumps([t.flatten().tolist() for t in (self.mean, self.deviation)]).encode())
         h.update(self.pixels.cpu().numpy().tobytes())
         return h.hexdigest()
 
     def batch(self, which, format=torch.contiguous_format):
-        """Scaled images and their classes."""
+        """Returns scaled images and their classes."""
         x = self.pixels[which].float() / 255
         return ((x - self.mean) / self.deviation).contiguous(memory_format=format), self.classes[which]
 
 
 def load(spec, folder, device):
-    """The images to train with, and those to test with. Paths are absolute, or relative to the folder."""
+    """Returns the training images and the test images; paths are absolute, or relative to the
+    folder.
+    """
     if not isinstance(spec, dict) or set(spec) - FIELDS:
         raise Refused(f"data: {json.dumps(spec)[:200]}: want an object of {', '.join(sorted(FIELDS))}")
     readers = {"cifar10": cifar10, "mnist": mnist}
@@ -63,14 +67,14 @@ def load(spec, folder, device):
 
 
 def read(path):
-    """A file's bytes, of a compressed one those that it was made of."""
+    """Returns a file's bytes, decompressed if it is compressed."""
     with open(path, "rb") as f:
         content = f.read()
     return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
 
 
 def cifar10(files):
-    """Rows of a class and pixels."""
+    """Reads rows of a class and pixels."""
     for content in files:
         if len(content) == 0 or len(content) % CIFAR_ROW:
             raise Refused(f"a file of {len(content)} bytes; CIFAR-10's binary files have a multiple of {CIFAR_ROW}")
@@ -79,16 +83,16 @@ def cifar10(files):
 
 
 def mnist(files):
-    """Pairs of files of images and labels."""
+    """Reads pairs of an image file and a label file."""
     if len(files) % 2:
         raise Refused(f"{len(files)} files; MNIST's are pairs, images before labels")
     pixels, classes = [], []
     for images, labels in zip(files[::2], files[1::2]):
         if len(images) < 16 or len(labels) < 8:
-            raise Refused("a file that is cut off")
+            raise Refused("a file is truncated")
         head, ends = numpy.frombuffer(images, ">u4", 4).tolist(), numpy.frombuffer(labels, ">u4", 2).tolist()
         if head[0] != IDX_IMAGES or ends[0] != IDX_LABELS:
-            raise Refused("files that are no pair of MNIST's images and labels")
+            raise Refused("the files are not a pair of MNIST's images and labels")
         _, n, rows, columns = head
         if len(images) != 16 + n * rows * columns or len(labels) != 8 + n or ends[1] != n:
             raise Refused(f"{n} images of {rows} x {columns} do not fit {len(images)} and {len(labels)} bytes")
@@ -98,7 +102,10 @@ def mnist(files):
 
 
 def augment(x, flip, crop, generator):
-    """Mirrors half of the images, and moves each by up to crop pixels, with zeros around it. Gives the images, and of each which of all moves() it had."""
+    """Mirrors half of the images, and moves each by up to crop pixels with zeros around it.
+
+    Returns the images, and for each the index of its transformation in the order of moves().
+    """
     n, _, rows, columns = x.shape
     draw = lambda low, high: torch.randint(low, high, (n, 1), device=x.device, generator=generator)
     across, none = torch.arange(columns, device=x.device).expand(n, columns), torch.zeros(n, 1, device=x.device, dtype=torch.int64)
@@ -111,13 +118,13 @@ def augment(x, flip, crop, generator):
         x = torch.nn.functional.pad(x, [crop] * 4)
         down, across = down + first, across + second
     each = torch.arange(n, device=x.device).view(n, 1, 1)
-    # The channels come last of what is picked: as channels_last has them in memory.
+    # Channels come last in the indexed tensor, as in the memory of channels_last.
     x = x.permute(0, 2, 3, 1)[each, down[:, :, None], across[:, None, :]].permute(0, 3, 1, 2)
     return x, ((mirrored * (2 * crop + 1) + first) * (2 * crop + 1) + second).view(n)
 
 
 def moves(x, flip, crop):
-    """The images mirrored and moved in every way, in the order of the numbers that augment() gives."""
+    """Yields the images in each mirrored and moved form, in the order of augment()'s indices."""
     _, _, rows, columns = x.shape
     for mirrored in (False, True)[:1 + bool(flip)]:
         padded = torch.nn.functional.pad(x.flip(3) if mirrored else x, [crop] * 4)

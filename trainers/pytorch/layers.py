@@ -11,7 +11,7 @@ MAX_POOLS = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}
 
 
 def spatial(functions, x, what):
-    """The function for as many axes as the operand has besides images and channels."""
+    """Returns the function for the operand's number of axes besides images and channels."""
     if x.dim() - 2 not in functions:
         raise Unsupported(f"{what} of operands of rank {x.dim()} are not supported; want rank 3, 4 or 5")
     return functions[x.dim() - 2]
@@ -26,7 +26,7 @@ class Window:
         self.up = bool(spec.take("ceil_mode", 0)) if "Pool" in spec.op else False
 
     def fit(self, sizes, kernel):
-        """Strides, dilations and padding (begins and ends) for operands of these sizes."""
+        """Returns strides, dilations and padding (begins and ends) for operands of these sizes."""
         n = len(kernel)
         strides, dilations = self.strides or [1] * n, self.dilations or [1] * n
         pads = self.pads if self.pads and self.auto == "NOTSET" else [0] * 2 * n
@@ -39,7 +39,9 @@ class Window:
         return strides, dilations, pads[:n], pads[n:]
 
     def rounded_up(self, sizes, kernel, strides, dilations, begin, end):
-        """The padding at the ends with which sizes that are rounded up come out. A window that begins in it is left out."""
+        """Returns the padding at the ends for sizes that are rounded up; windows must not begin in
+        it.
+        """
         end = list(end)
         for i, size in enumerate(sizes):
             reach = (kernel[i] - 1) * dilations[i] + 1
@@ -52,7 +54,7 @@ class Window:
 
 
 def padding(begin, end):
-    """Padding as F.pad wants it: the last axis first."""
+    """Returns padding in F.pad's order: the last axis first."""
     return [p for pair in zip(reversed(begin), reversed(end)) for p in pair]
 
 
@@ -76,7 +78,7 @@ def conv_transpose(spec):
     window, groups, extra = Window(spec), spec.take("group", 1), spec.take("output_padding")
     spec.take("kernel_shape")
     if window.auto != "NOTSET" or spec.take("output_shape"):
-        raise Unsupported("auto_pad and output_shape are not supported; give pads")
+        raise Unsupported("auto_pad and output_shape are not supported; set pads")
 
     def apply(run, x, w, b=None):
         function = spatial(TRANSPOSED, x, "transposed convolutions")
@@ -117,7 +119,7 @@ def average_pool(spec):
         strides, dilations, begin, end = window.fit(x.shape[2:], kernel)
         added = window.rounded_up(x.shape[2:], kernel, strides, dilations, begin, end) if window.up else end
         ones = torch.ones_like(x[:1, :1])
-        if counted:  # padding counts, but what rounding up adds does not
+        if counted:  # padding counts, but rounding up adds padding that does not
             ones = F.pad(ones, padding(begin, end), value=1)
             count = F.pad(ones, padding([0] * len(begin), [a - e for a, e in zip(added, end)]))
         else:
@@ -128,7 +130,7 @@ def average_pool(spec):
 
 
 def sums(x, kernel, strides, dilations):
-    """The sums of windows."""
+    """Returns the sums of windows."""
     for i, size in enumerate(kernel):
         axis, last = 2 + i, (size - 1) * dilations[i]
         n = (x.shape[axis] - last - 1) // strides[i] + 1
@@ -148,9 +150,10 @@ def global_max_pool(spec):
 
 @operator("BatchNormalization")
 def batch_normalization(spec):
-    """In training it takes the statistics of the batch and moves its own, whatever the exporter said of the node's mode.
+    """Uses and updates the statistics in training, whatever mode the exporter set in the node.
 
-    ONNX moves the variance by that of the batch's elements, PyTorch by an estimate of that of all: n / (n - 1) times as large.
+    ONNX updates the variance with the variance of the batch's elements. PyTorch uses an estimate of
+    the population's variance, which is n / (n - 1) times as large.
     """
     spec.one_result()
     epsilon, momentum = spec.take("epsilon", 1e-5), spec.take("momentum", 0.9)
@@ -184,7 +187,7 @@ def group_normalization(spec):
     spec.only("stash_type", 1)
 
     def apply(run, x, scale, bias):
-        if scale.shape[0] == groups != x.shape[1]:  # before opset 21 there is one of a group
+        if scale.shape[0] == groups != x.shape[1]:  # before opset 21 there is one element for each group
             scale, bias = scale.repeat_interleave(x.shape[1] // groups), bias.repeat_interleave(x.shape[1] // groups)
         return F.group_norm(x, groups, scale, bias, epsilon)
 
@@ -219,7 +222,7 @@ def lrn(spec):
 
 @operator("Resize", "Upsample")
 def resize(spec):
-    """The nearest and the linear kinds that PyTorch has."""
+    """Supports the nearest and linear modes that PyTorch has."""
     mode = spec.only("mode", "nearest", "linear")
     old = spec.op == "Upsample" or spec.opset < 11
     how = spec.take("coordinate_transformation_mode", "asymmetric" if old else "half_pixel")
@@ -242,7 +245,7 @@ def resize(spec):
             factors = fixed if scales is None else scales.tolist()
             sizes = [int(s * f) for s, f in zip(x.shape, factors)]
             if any(abs(s * f - n) > 1e-4 for s, f, n in zip(x.shape, factors, sizes)):
-                raise Unsupported(f"scales {factors} of sizes {list(x.shape)}, which give no whole numbers, are not supported")
+                raise Unsupported(f"scales {factors} of sizes {list(x.shape)}, whose products are not integers, are not supported")
         if how == "pytorch_half_pixel" and 1 in sizes[2:]:
             raise Unsupported("pytorch_half_pixel with results of one element is not supported")
         if sizes[:2] != list(x.shape[:2]) or x.dim() != 4:

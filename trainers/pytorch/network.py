@@ -1,4 +1,6 @@
-"""ONNX graphs as differentiable PyTorch functions: a small importer of the operators that networks for images are made of."""
+"""ONNX graphs as differentiable PyTorch functions: a small importer of operators for image
+networks.
+"""
 
 import onnx
 import torch
@@ -8,16 +10,19 @@ import operators
 
 
 class Refused(Exception):
-    """A model, a job or data that this trainer cannot take. The message is for whoever wrote it."""
+    """A model, a job or data that this trainer rejects; the message is for their author."""
 
 
 def label(node):
-    """How messages call a node."""
+    """Returns a node's name for messages."""
     return f'node "{node.name or node.output[0]}" ({node.op_type})'
 
 
 class Step:
-    """A node, what computes it, and names: lists of Python, which a compiler of Python sees through, and not protobuf's."""
+    """A node, its function, and names of values.
+
+    The names are Python lists, which torch.compile understands, unlike protobuf's lists.
+    """
 
     def __init__(self, node, function):
         self.node, self.function = node, function
@@ -27,11 +32,14 @@ class Step:
 class Network:
     """A graph with one input, images, and one output, logits.
 
-    Weights are trained, statistics (mean and variance of BatchNormalizations) moved by batches; both are tensors by name.
+    Weights are trained; statistics (mean and variance of BatchNormalizations) are updated by
+    batches. Both are tensors by name.
     """
 
     def __init__(self, path, given, device="cpu", channels_last=False):
-        """Reads the model at path. Given are the weights and statistics, which replace the model's own: tensors by name."""
+        """Reads the model at path; given are tensors by name that replace its weights and
+        statistics.
+        """
         self.device, self.format = torch.device(device), torch.channels_last if channels_last else torch.contiguous_format
         try:
             model = onnx.load(path)
@@ -66,7 +74,7 @@ class Network:
         return values[0].name
 
     def _logits(self, nodes):
-        """Leaves a softmax at the end out: the loss has one of its own."""
+        """Removes a softmax at the end, because the loss contains one."""
         for n in nodes:
             if n.op_type == "Softmax" and n.output[0] == self.output:
                 self.output = n.input[0]
@@ -75,13 +83,13 @@ class Network:
 
     def _take(self, constants, name, tensor, moved):
         if name not in constants:
-            raise Refused(f'weights.safetensors: tensor "{name}" is none of the network\'s weights')
+            raise Refused(f'weights.safetensors: tensor "{name}" is not one of the network\'s weights')
         want = self._constant(constants[name])
         if want.dtype != torch.float32 or want.shape != tensor.shape:
             raise Refused(f'weights.safetensors: "{name}" has shape {list(tensor.shape)}; the network\'s has {list(want.shape)} and type {want.dtype}')
         kind = moved.get(name)
         if kind == "both":
-            raise Refused(f'"{name}" is a statistic of a BatchNormalization and read as weights, too')
+            raise Refused(f'"{name}" is a statistic of a BatchNormalization, but also read as weights')
         t = tensor.to(self.device, copy=True)
         if kind is None:
             if t.dim() == 4:
@@ -96,7 +104,7 @@ class Network:
 
     def _step(self, node):
         if node.domain not in ("", "ai.onnx"):
-            raise Refused(f'{label(node)} is of domain "{node.domain}"; this trainer has operators of ONNX\'s own domain alone')
+            raise Refused(f'{label(node)} has the domain "{node.domain}"; this trainer supports only operators of ONNX\'s own domain')
         build = operators.TABLE.get(node.op_type)
         if build is None:
             raise Refused(f"{label(node)}: this trainer has no derivative of this operator; it has {', '.join(sorted(operators.TABLE))}")
@@ -111,7 +119,7 @@ class Network:
         return Step(node, function)
 
     def _drop_dead(self):
-        """Notes after which step each value is not read any more: it is let go there."""
+        """Records after which step each value is no longer read, so that it can be released."""
         last = {}
         for i, step in enumerate(self.steps):
             for name in step.inputs:
@@ -121,14 +129,16 @@ class Network:
                 self.steps[i].dead.append(name)
 
     def __call__(self, images, training=False):
-        """The logits of images. In training BatchNormalizations take the statistics of the batch and move their own."""
+        """Returns the logits of images; in training, BatchNormalizations use and update batch
+        statistics.
+        """
         values = {**self.constants, **self.weights, **self.statistics, self.input: images}
         run = operators.Run(training)
         for step in self.steps:
             try:
                 out = step.function(run, *[values[name] if name else None for name in step.inputs])
             except KeyError as e:
-                raise Refused(f"{label(step.node)} reads {e}, which nothing computes before it") from e
+                raise Refused(f"{label(step.node)} reads {e}, which no earlier node computes") from e
             except (RuntimeError, ValueError, IndexError, TypeError) as e:
                 if isinstance(e, torch.OutOfMemoryError):
                     raise
@@ -141,13 +151,13 @@ class Network:
         return values[self.output]
 
     def tensors(self):
-        """All weights and statistics, on the processor, in the order in which they were given."""
+        """Returns all weights and statistics, on the processor, in the order of the request."""
         both = {**self.weights, **self.statistics}
         return {name: both[name].detach().to("cpu", torch.float32).contiguous() for name in self.order}
 
 
 def constant(node):
-    """The value of a Constant node."""
+    """Returns the value of a Constant node."""
     a = node.attribute[0]
     value = onnx.helper.get_attribute_value(a)
     if a.name == "value":
@@ -159,7 +169,9 @@ def constant(node):
 
 
 def statistics_of(nodes):
-    """Names of what BatchNormalizations read as mean and variance; "both" where something else reads it, too."""
+    """Maps the names of BatchNormalizations' mean and variance to "moved", or to "both" if other
+    nodes read them, too.
+    """
     statistics = {name for n in nodes if n.op_type == "BatchNormalization" for name in n.input[3:5]}
     others = {name for n in nodes for i, name in enumerate(n.input) if not (n.op_type == "BatchNormalization" and i in (3, 4))}
     return {name: "both" if name in others else "moved" for name in statistics}

@@ -1,4 +1,4 @@
-"""Tests of the importer, of training and of the protocol, with networks that are made here.
+"""Tests of the importer, of training and of the protocol, with generated networks.
 
     python -m unittest network_test
 """
@@ -38,7 +38,9 @@ def weights():
 
 
 def save(path, nodes=None, values=None):
-    """Writes a network of a convolution, BatchNormalization, Dropout, pooling and Gemm, whose logits end in a softmax."""
+    """Writes a network of a convolution, BatchNormalization, Dropout, pooling and Gemm, whose
+    logits end in a softmax.
+    """
     nodes = nodes or [
         helper.make_node("Conv", ["x", "w"], ["c"], "conv", pads=[1, 1, 1, 1]),
         helper.make_node("BatchNormalization", ["c", "scale", "bias", "mean", "variance"], ["n"], "norm", momentum=0.75),
@@ -60,7 +62,7 @@ def given():
 
 
 def pictures(folder, n=64):
-    """Writes MNIST's kind of files: of three classes, a bright row, column or nothing."""
+    """Writes MNIST files with three classes: a bright row, a bright column or nothing."""
     r = numpy.random.default_rng(5)
     x, y = r.integers(0, 60, (n, 6, 6), numpy.uint8), (numpy.arange(n) % 3).astype(numpy.uint8)
     for i in range(n):
@@ -85,7 +87,9 @@ class Folder(unittest.TestCase):
 
 class NetworkTest(Folder):
     def test_statistics(self):
-        """A batch moves mean and variance as ONNX defines it: by the variance of its elements. The softmax is left out."""
+        """A batch updates mean and variance as ONNX defines: with the variance of its elements. The
+        softmax is removed.
+        """
         net = network.Network(self.model, given())
         x = torch.randn(5, 1, 6, 6)
         torch.manual_seed(1)
@@ -97,7 +101,7 @@ class NetworkTest(Folder):
         self.assertEqual(sorted(net.statistics), ["mean", "variance"])
         self.assertEqual(list(net.tensors()), list(weights()))
         self.assertEqual(net.output, "z")
-        self.assertTrue(torch.equal(net(x), net(x)), "nothing is dropped in evaluation")
+        self.assertTrue(torch.equal(net(x), net(x)), "evaluation drops nothing")
         self.assertFalse(torch.equal(net(x, training=True), net(x, training=True)))
 
     def test_channels_last(self):
@@ -106,7 +110,7 @@ class NetworkTest(Folder):
         torch.testing.assert_close(a(x), b(x.contiguous(memory_format=torch.channels_last)))
 
     def test_shapes(self):
-        """Shapes that a graph computes, and operators of which node tests are of no use here."""
+        """Computed shapes, and operators whose node tests cannot be used here."""
         one = lambda name, *values: helper.make_node("Constant", [], [name], value_ints=list(values))
         save(self.model, [
             helper.make_node("Upsample", ["x"], ["u"], "up", mode="nearest", scales=[1.0, 1.0, 2.0, 2.0]),
@@ -126,8 +130,8 @@ class NetworkTest(Folder):
             ('node "top" (TopK): this trainer has no derivative of this operator; it has Abs, Add,', [helper.make_node("TopK", ["x"], ["y"], "top")], {}),
             ('node "conv" (Conv): attribute shades is not supported', conv(shades=3), {}),
             ('node "conv" (Conv): auto_pad = \'HALF\'; supported are \'NOTSET\'', conv(auto_pad="HALF"), {}),
-            ('node "own" (Conv) is of domain "mine"', [helper.make_node("Conv", ["x", "w"], ["y"], "own", domain="mine")], {}),
-            ('tensor "v" is none of the network\'s weights', conv(), {"v": torch.zeros(1)}),
+            ('node "own" (Conv) has the domain "mine"', [helper.make_node("Conv", ["x", "w"], ["y"], "own", domain="mine")], {}),
+            ('tensor "v" is not one of the network\'s weights', conv(), {"v": torch.zeros(1)}),
             ('"w" has shape [4]; the network\'s has [4, 1, 3, 3]', conv(), {"w": torch.zeros(4)}),
         ):
             with self.assertRaises(network.Refused) as e:
@@ -158,7 +162,7 @@ class FitTest(Folder):
             self.assertGreater(run.last["accuracy"], 0.9, optimizer)
 
     def test_precisions(self):
-        """Mixed precision learns too, with masks and terms in the layout in which weights lie."""
+        """Mixed precision also trains, with masks and terms in the weights' memory layout."""
         for how in fit.PRECISIONS:
             net = network.Network(self.model, given(), channels_last=True)
             mask = torch.arange(36).reshape(4, 1, 3, 3) % 3 == 0
@@ -187,8 +191,10 @@ class FitTest(Folder):
             self.assertTrue((w[mask] != given()["w"][mask]).all())
 
     def test_terms(self):
-        """The gradient of a term is rho * (W - target), and terms of one weight add up: a step of SGD without momentum from a loss that is
-        constant ends where that says."""
+        """The gradient of a term is rho * (W - target), and terms of one weight add up.
+
+        It checks the result of one step of SGD without momentum and with a constant loss.
+        """
         target, other = torch.ones(4, 1, 3, 3), torch.full((4, 1, 3, 3), 3.0)
         run = fit.Fit(network.Network(self.model, given()), {**SETTINGS, "momentum": 0.0}, terms=[("w", 0.5, target), ("w", 0.25, other)])
         x = torch.zeros(8, 1, 6, 6)
@@ -198,7 +204,9 @@ class FitTest(Folder):
         torch.testing.assert_close(run.network.tensors()["w"], w - 0.1 * (0.5 * (w - target) + 0.25 * (w - other)))
 
     def test_distillation(self):
-        """A share of the loss is the divergence of the outputs, softened by the temperature, times its square."""
+        """A part of the loss is the divergence of the outputs, softened by the temperature, times
+        its square.
+        """
         x, y = torch.randn(8, 1, 6, 6), torch.arange(8) % 3
         wanted = torch.randn(8, 3)
         run = fit.Fit(network.Network(self.model, given()), {**SETTINGS, "distillation": 0.25, "temperature": 3}, teacher=lambda images: wanted)
@@ -213,10 +221,12 @@ class FitTest(Folder):
         run = fit.Fit(network.Network(self.model, given()), {**SETTINGS, "epochs": 12, "learning_rate": 0.1, "distillation": 1, "temperature": 2},
                       teacher=lambda images: torch.tensor([0.0, 0.0, 9.0]).expand(len(images), 3))
         run.run(train, test, None, lambda text: None, 1e9)
-        self.assertAlmostEqual(run.last["accuracy"], (test.classes == 2).float().mean().item(), msg="it answers as the teacher does")
+        self.assertAlmostEqual(run.last["accuracy"], (test.classes == 2).float().mean().item(), msg="it answers like the teacher")
 
     def test_answers(self):
-        """What teachers said of all moved images trains as the teachers themselves do, to the 16 bits that are kept."""
+        """Stored answers of teachers to all moved images train like the teachers themselves, up to
+        16-bit rounding.
+        """
         train, test = images.load(pictures(self.folder), self.folder, "cpu")
         asked = teachers.Teachers([network.Network(self.model, {}), lambda x: 3 * x.mean(1).flatten(1)[:, :3]])
         settings, ends = {**SETTINGS, "flip": True, "crop": 1, "distillation": 0.7, "temperature": 4}, []
@@ -228,13 +238,13 @@ class FitTest(Folder):
             ends.append(run.network.tensors())
         for name, t in ends[0].items():
             torch.testing.assert_close(ends[1][name], t, rtol=1e-2, atol=1e-3)
-        with self.assertRaises(AssertionError, msg="other answers give other weights"):
+        with self.assertRaises(AssertionError, msg="different answers must lead to different weights"):
             run = fit.Fit(network.Network(self.model, given()), settings, teacher=known.roll(1, 1))
             run.run(train, test, None, lambda text: None, 1e9)
             torch.testing.assert_close(run.network.tensors()["f"], ends[0]["f"], rtol=1e-2, atol=1e-3)
 
     def test_ahead(self):
-        """How many batches are made ready at a time changes nothing."""
+        """The number of batches that are prepared at a time does not change the result."""
         run, _, _ = self.run_fit()
         before, fit.AHEAD = fit.AHEAD, 1
         self.addCleanup(setattr, fit, "AHEAD", before)
@@ -243,14 +253,14 @@ class FitTest(Folder):
             self.assertTrue(torch.equal(t, one.network.tensors()[name]), name)
 
     def test_tested(self):
-        """Accuracy is tested every so many epochs, and at the end."""
+        """Accuracy is tested every `tested` epochs and at the end."""
         lines = []
         run = fit.Fit(network.Network(self.model, given()), {**SETTINGS, "epochs": 5})
         run.run(*images.load(pictures(self.folder), self.folder, "cpu"), None, lines.append, 1e9, tested=2)
         self.assertEqual(["accuracy" in line for line in lines], [False, True, False, True, True])
 
     def test_cycles(self):
-        """Of two cycles each has the learning rates of a training of half as many epochs."""
+        """With two cycles, each has the learning rates of a training with half as many epochs."""
         net = network.Network(self.model, given())
         once, twice = (fit.Fit(net, {**SETTINGS, "schedule": "cosine", "epochs": epochs, "cycles": cycles}) for epochs, cycles in ((2, 0), (4, 2)))
         rates = [once.rate(i, 6) for i in range(6)]
@@ -258,13 +268,13 @@ class FitTest(Folder):
         self.assertLess(rates[5], rates[0] / 5)
 
     def test_kept(self):
-        """What a warm-up changes has its values again; what it made is 0."""
+        """Tensors that a warm-up changes are restored; tensors that it created are 0."""
         a, made = torch.ones(3), []
         with captured.kept(lambda: [a, *made]):
             a.add_(1)
             made.append(torch.full((2,), 5.0))
         self.assertEqual((a.tolist(), made[0].tolist()), ([1, 1, 1], [0, 0]))
-        with self.assertRaisesRegex(RuntimeError, "out of memory"):  # training goes on without a graph
+        with self.assertRaisesRegex(RuntimeError, "out of memory"):  # training continues without a graph
             with captured.kept(lambda: [a, *made]):
                 a.add_(1)
                 raise RuntimeError("out of memory")
@@ -272,7 +282,7 @@ class FitTest(Folder):
 
     @unittest.skipUnless(torch.cuda.is_available(), "CUDA graphs want a GPU")
     def test_captured(self):
-        """Steps as CUDA graphs give the weights that steps by themselves give."""
+        """Steps as CUDA graphs produce the same weights as separate steps."""
         for optimizer in ("sgd", "adam"):
             ends = []
             for graphs in (False, True):
@@ -304,7 +314,9 @@ class FitTest(Folder):
 
 class ImagesTest(Folder):
     def test_augment(self):
-        """Images are moved by up to crop pixels, with zeros around, and half of them mirrored; what is seen stays in place otherwise."""
+        """Images are moved by up to crop pixels, with zeros around them, and half of them are
+        mirrored.
+        """
         x = torch.arange(1, 37, dtype=torch.float32).reshape(1, 1, 6, 6).repeat(400, 2, 1, 1)
         g = torch.Generator()
         g.manual_seed(1)
@@ -313,7 +325,7 @@ class ImagesTest(Folder):
         every = list(images.moves(x, True, 2))
         self.assertEqual(len(every), 50)
         for i, way in enumerate(ways.tolist()):
-            self.assertTrue(torch.equal(y[i], every[way][i]), f"image {i} is not moved as way {way} says")
+            self.assertTrue(torch.equal(y[i], every[way][i]), f"image {i} is not moved like form {way}")
         padded = torch.nn.functional.pad(x[0, 0], [2] * 4)
         seen = set()
         for image in y:
@@ -322,7 +334,7 @@ class ImagesTest(Folder):
                      if torch.equal(image[0], (padded.flip(1) if m else padded)[i: i + 6, j: j + 6])]
             self.assertEqual(len(found), 1)
             seen.update(found)
-        self.assertEqual(len(seen), 50, "all moves come up")
+        self.assertEqual(len(seen), 50, "all moves occur")
         for flip, crop in ((True, 0), (False, 1), (False, 0)):
             y, ways = images.augment(x, flip, crop, g)
             every = list(images.moves(x, flip, crop))
@@ -343,7 +355,7 @@ class ImagesTest(Folder):
         self.assertEqual((train.pixels.shape, train.classes.tolist(), train.pixels[1, 2, 31, 31].item()), (torch.Size([2, 3, 32, 32]), [7, 7], 255))
         for want, change in (
             ('kind is "other"', {"kind": "other"}), ("no files are named", {"train": []}), ("No such file", {"test": ["none", "none"]}),
-            ("no pair", {"train": ["labels", "images"]}), ("want an object of", {"more": 1}), ("a multiple of 3073", {"kind": "cifar10"}),
+            ("not a pair", {"train": ["labels", "images"]}), ("want an object of", {"more": 1}), ("a multiple of 3073", {"kind": "cifar10"}),
             ("2 means and 0 deviations", {"mean": [1, 2], "deviation": []}),
         ):
             with self.assertRaisesRegex(network.Refused, want):
@@ -352,7 +364,7 @@ class ImagesTest(Folder):
 
 class ProtocolTest(Folder):
     def start(self, *options, **change):
-        """Runs the trainer as a driver does."""
+        """Runs the trainer like a driver."""
         request = {"version": 1, "model": "net.onnx", "data": pictures(self.folder), "settings": SETTINGS, "terms": None, "masks": False, "workers": 1, **change}
         with open(os.path.join(self.folder, "request.json"), "w") as f:
             json.dump(request, f)
@@ -374,7 +386,7 @@ class ProtocolTest(Folder):
         self.assertEqual(set(safetensors.torch.load_file(os.path.join(self.folder, "output.safetensors"))), set(weights()))
 
     def test_distillation(self):
-        """The teacher has the model's own weights, not those with which the job begins."""
+        """The teacher has the model's own weights, not the initial weights of the job."""
         other = {**given(), "f": torch.zeros(3, 4)}
         safetensors.torch.save_file(other, os.path.join(self.folder, "weights.safetensors"))
         p = self.start(settings={**SETTINGS, "distillation": 1, "temperature": 1, "learning_rate": 0.3, "epochs": 30})
@@ -386,7 +398,7 @@ class ProtocolTest(Folder):
         self.assertGreater((teacher(x).argmax(1) == student(x).argmax(1)).float().mean(), 0.9)
 
     def test_teacher(self):
-        """Another network may teach: here one whose answer is always the last class."""
+        """Another network may be the teacher: here its answer is always the last class."""
         path = os.path.join(self.folder, "teacher.onnx")
         save(path, values={**weights(), "f": numpy.zeros((3, 4), numpy.float32), "g": numpy.array([0, 0, 9], numpy.float32)})
         p = self.start("--teacher=" + path, settings={**SETTINGS, "distillation": 1, "temperature": 2, "learning_rate": 0.1, "epochs": 12})
@@ -397,7 +409,9 @@ class ProtocolTest(Folder):
         self.assertEqual(set(student(x).argmax(1).tolist()), {2})
 
     def test_teachers(self):
-        """Of several teachers the mean is wanted, which is asked for once where a folder for answers is given: files are of teachers and images."""
+        """Several teachers' answers are averaged, and computed once for a folder of answers, for
+        the same teachers and images.
+        """
         paths = []
         for i, g in enumerate(([0, 9, 0], [0, 0, 9.5])):
             paths.append(os.path.join(self.folder, f"teacher{i}.onnx"))
@@ -415,7 +429,7 @@ class ProtocolTest(Folder):
             self.assertTrue(share[2] > share[1] > 0.3 if both[1] in options else share[1] > 0.9, share)
         self.assertEqual(said, [False, True, False, True])
         p = self.start("--teacher=" + os.path.join(self.folder, "none.onnx"), settings={**settings, "epochs": 0})
-        self.assertEqual(p.returncode, 0, "what is evaluated alone has no use for teachers: " + p.stderr)
+        self.assertEqual(p.returncode, 0, "an evaluation does not need teachers: " + p.stderr)
         self.assertEqual(len([n for n in os.listdir(kept) if n.endswith(".pt")]), 2)
 
     def test_teacher_of_other_classes(self):

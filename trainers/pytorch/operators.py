@@ -1,15 +1,17 @@
-"""All rows of the table of differentiable operators: elementwise ones, products and reductions here, others in layers and shapes."""
+"""The table of differentiable operators: elementwise operators, products and reductions are here,
+the others in layers and shapes.
+"""
 
 import math
 
 import torch
 import torch.nn.functional as F
 
-import layers  # noqa: F401  rows of the table
+import layers  # rows of the table
 import shapes  # noqa: F401
-from table import TABLE, Run, Spec, Unsupported, like, numbers, operator  # noqa: F401  those of nodes are for who reads the table
+from table import TABLE, Run, Spec, Unsupported, like, numbers, operator  # the other names are for readers of the table
 
-# Elementwise operators: of one operand, by PyTorch's functions.
+# Elementwise operators with one operand, by PyTorch's functions.
 for _name, _function in {
     "Abs": torch.abs, "Exp": torch.exp, "Log": torch.log, "Neg": torch.neg, "Reciprocal": torch.reciprocal, "Sqrt": torch.sqrt,
     "Sigmoid": torch.sigmoid, "Tanh": torch.tanh, "Relu": F.relu, "Softplus": F.softplus, "Softsign": F.softsign, "HardSwish": F.hardswish,
@@ -19,14 +21,14 @@ for _name, _function in {
 
 
 def binary(function):
-    """An operator of two operands, which broadcasts."""
+    """Returns a builder for an operator of two operands with broadcasting."""
 
     def build(spec):
         if spec.opset < 7 and spec.attributes:
             raise Unsupported("broadcasting of opset 6 and older is not supported: convert the model to a newer opset")
 
         def apply(run, a, b):
-            if a.device != b.device:  # one is a number of the graph's
+            if a.device != b.device:  # one is a constant of the graph
                 a, b = (like(b, a), b) if a.dim() == 0 or b.device.type != "cpu" else (a, like(a, b))
             return function(a, b)
 
@@ -36,7 +38,7 @@ def binary(function):
 
 
 def divide(a, b):
-    """ONNX's Div: of whole numbers it is cut off."""
+    """ONNX's Div, which truncates for integers."""
     return a / b if a.is_floating_point() else torch.div(a, b, rounding_mode="trunc")
 
 
@@ -45,7 +47,7 @@ for _name, _function in {"Add": torch.add, "Sub": torch.sub, "Mul": torch.mul, "
 
 
 def variadic(function):
-    """An operator of any number of operands."""
+    """Returns a builder for an operator of any number of operands."""
 
     def build(spec):
         def apply(run, *all):
@@ -64,7 +66,7 @@ for _name, _function in {"Sum": torch.add, "Mean": torch.add, "Max": torch.maxim
 
 
 def parametric(function, **defaults):
-    """An activation with numbers as attributes."""
+    """Returns a builder for an activation with numbers as attributes."""
 
     def build(spec):
         values = {name: float(spec.take(name, value)) for name, value in defaults.items()}
@@ -114,7 +116,7 @@ def clip(spec):
 
 @operator("Dropout")
 def dropout(spec):
-    """Drops in training, whatever the exporter said of the node's mode: the mode is the trainer's."""
+    """Drops elements in training, whatever mode the exporter set in the node."""
     spec.take("seed")
     spec.one_result()
     ratio = spec.take("ratio", 0.5)
@@ -161,7 +163,9 @@ def gemm(spec):
 
 
 def reduction(function):
-    """A reduction; its axes are an attribute of old opsets, an operand of new ones."""
+    """Returns a builder for a reduction, whose axes are an attribute in old opsets and an operand
+    in new ones.
+    """
 
     def build(spec):
         fixed, keep, empty = spec.take("axes"), bool(spec.take("keepdims", 1)), spec.take("noop_with_empty_axes", 0)

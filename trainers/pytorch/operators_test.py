@@ -1,4 +1,4 @@
-"""Holds the table of operators against ONNX's own node tests.
+"""Compares the table of operators with ONNX's own node tests.
 
     python -m unittest operators_test
 """
@@ -14,7 +14,7 @@ from onnx.backend.test import loader
 
 import operators
 
-# Cases of operators of the table that are refused, and why: each message matches one of these, and nothing else is refused.
+# Messages of cases that are rejected: each rejected case must match one of these.
 REFUSED = [
     r"results besides the first .* are not supported",
     r"^\w+ = .*; supported are ",
@@ -24,7 +24,7 @@ REFUSED = [
     r"casts to \w+ are not supported",
     r"auto_pad and output_shape are not supported",
     r"noop_with_empty_axes without axes is not supported",
-    r"which give no whole numbers, are not supported",
+    r"whose products are not integers, are not supported",
     r"pytorch_half_pixel with results of one element",
     r"attribute (keep_aspect_ratio_policy|axes) is not supported",
     r"broadcasting of opset 6",
@@ -32,12 +32,12 @@ REFUSED = [
 
 
 def tensors(values):
-    """The inputs or outputs of a case."""
+    """Returns the inputs or outputs of a case."""
     return [torch.from_numpy(numpy.array(v) if not isinstance(v, onnx.TensorProto) else numpy_helper.to_array(v).copy()) for v in values]
 
 
 def run(node, opset, inputs):
-    """The results of a node, as the importer computes it."""
+    """Returns the results of a node, as the importer computes it."""
     attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     spec = operators.Spec(node.op_type, opset, attributes, list(node.input), [o for o in node.output if o])
     function = operators.TABLE[node.op_type](spec)
@@ -59,9 +59,9 @@ class NodeTests(unittest.TestCase):
             if len(model.graph.node) != 1 or node.op_type not in operators.TABLE or node.domain or not floats:
                 continue
             if "train" in case.name:
-                continue  # BatchNormalization and Dropout: their mode is the trainer's
+                continue  # BatchNormalization and Dropout: the trainer sets their mode
             if case.name.startswith("test_cast") or case.name.endswith("_empty_set"):
-                continue  # types that PyTorch has not, and reductions of nothing
+                continue  # types that PyTorch lacks, and reductions of nothing
             with self.subTest(case.name):
                 inputs, outputs = case.data_sets[0]
                 try:
@@ -77,7 +77,8 @@ class NodeTests(unittest.TestCase):
                     self.assertEqual(w.dtype, g.dtype)
                     numpy.testing.assert_allclose(g.numpy(), w.numpy(), rtol=max(1e-4, case.rtol), atol=1e-5)
                 passed.setdefault(node.op_type, []).append(case.name)
-        # These are in network_test.py: node tests of them have types that PyTorch has not, or further results.
+        # These are in network_test.py: their node tests have types that PyTorch lacks, or further
+        # results.
         self.assertEqual(sorted(set(operators.TABLE) - set(passed)), ["Cast", "LayerNormalization"])
         self.assertGreater(sum(map(len, passed.values())), 300)
 

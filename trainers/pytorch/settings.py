@@ -1,10 +1,10 @@
-"""The settings of training that a request has."""
+"""The training settings of a request."""
 
 from network import Refused
 
 
 def check(s):
-    """Refuses settings that make no sense."""
+    """Rejects invalid settings."""
     bounds = {
         "epochs": (0, 1e6), "batch": (1, 1 << 20), "learning_rate": (0, 1e3), "momentum": (0, 1), "weight_decay": (0, 1),
         "label_smoothing": (0, 1), "crop": (0, 1e4),

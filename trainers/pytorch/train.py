@@ -1,4 +1,4 @@
-"""A trainer in PyTorch that speaks the protocol of docs/trainers.md.
+"""A trainer in PyTorch that implements the protocol of docs/trainers.md.
 
     python train.py [--device=cuda] [--precision=bf16] FOLDER
 
@@ -28,7 +28,7 @@ FIELDS = {"version", "model", "data", "settings", "terms", "masks", "workers"}
 
 
 def log(text):
-    """Prints a line at once: a driver stops a trainer that prints nothing for long."""
+    """Prints and flushes a line: a driver stops a trainer that prints nothing for long."""
     print(text, flush=True)
 
 
@@ -53,18 +53,18 @@ class Job:
         settings.check(self.request["settings"])
 
     def path(self, name):
-        """A path of the request: absolute, or relative to the folder."""
+        """Returns a path of the request: absolute, or relative to the folder."""
         return os.path.join(self.folder, name)
 
     def tensors(self, name):
-        """The tensors of a file."""
+        """Returns the tensors of a file."""
         try:
             return safetensors.torch.load_file(self.path(name))
         except (OSError, safetensors.SafetensorError) as e:
             raise network.Refused(f"{name}: {e}") from e
 
     def terms(self):
-        """Quadratic terms, with their targets."""
+        """Returns the quadratic terms with their targets."""
         if not self.request["terms"]:
             return []
         targets, out = self.tensors(TERMS), []
@@ -75,7 +75,7 @@ class Job:
         return out
 
     def finish(self, tensors, metrics):
-        """Writes what came of it, the result last."""
+        """Writes the results; the result file comes last."""
         for name, t in tensors.items():
             if not torch.isfinite(t).all():
                 raise network.Refused(f'weights "{name}" are not finite; a smaller learning rate may help')
@@ -87,7 +87,7 @@ class Job:
 
 
 def restore(job, run):
-    """Goes on from the checkpoint of this request, if there is one."""
+    """Continues from the checkpoint of this request, if it exists."""
     try:
         state = torch.load(job.path(CHECKPOINT), map_location=run.network.device, weights_only=True)
         if state["request"] != job.digest:
@@ -95,14 +95,14 @@ def restore(job, run):
         run.restore(state)
     except FileNotFoundError:
         return
-    except Exception as e:  # it is this program's own file: if it is damaged, nothing is lost but time
+    except Exception as e:  # this program wrote the file: if it is damaged, only time is lost
         log(f"{CHECKPOINT} cannot be read ({e}): beginning anew")
         return
     log(f"going on after epoch {run.epoch}")
 
 
 def suits(teacher, net, train):
-    """Refuses a teacher whose logits are not those of the network's classes."""
+    """Rejects a teacher whose logits do not match the network's classes."""
     with torch.no_grad():
         x, _ = train.batch(slice(0, 1))
         has, want = tuple(teacher(x).shape), tuple(net(x).shape)
@@ -111,7 +111,9 @@ def suits(teacher, net, train):
 
 
 def teach(args, job, net, train):
-    """What gives the logits that distillation wants: the teachers, or with --answers what they have said."""
+    """Returns the source of logits for distillation: the teachers, or with --answers their stored
+    answers.
+    """
     paths, s = args.teacher or [job.path(job.request["model"])], job.request["settings"]
 
     def asked():
@@ -124,7 +126,7 @@ def teach(args, job, net, train):
         return asked()
     of = {"teachers": [teachers.digest(path) for path in paths], "data": train.digest(), "flip": s["flip"], "crop": s["crop"], "precision": args.precision}
     known = teachers.kept(args.answers, of, lambda: teachers.answers(asked(), train, s["flip"], s["crop"], args.precision, net.format), log).to(net.device)
-    suits(lambda x: known[0, :len(x)], net, train)  # they may have been asked for another network
+    suits(lambda x: known[0, :len(x)], net, train)  # the stored answers may belong to another network
     return known
 
 
@@ -159,18 +161,18 @@ def serve(args):
 
 def main():
     p = argparse.ArgumentParser(description="Trains a network as docs/trainers.md describes.")
-    p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="default: cuda where there is one")
-    p.add_argument("--precision", choices=fit.PRECISIONS, default="fp32", help="of training; accuracy at the end is always that of fp32")
-    p.add_argument("--checkpoint-seconds", type=float, default=30, help="how long to train at least between checkpoints")
-    p.add_argument("--test-every", type=int, default=1, metavar="EPOCHS", help="how often to test the accuracy; at the end it is tested in any case")
-    p.add_argument("--no-graphs", action="store_true", help="launch kernels one by one on a GPU, instead of each step as a CUDA graph")
-    p.add_argument("--compile", action="store_true", help="compile the network by torch.compile, for jobs that are long enough for it")
+    p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="default: cuda if it is available")
+    p.add_argument("--precision", choices=fit.PRECISIONS, default="fp32", help="of training; the accuracy at the end is always computed in fp32")
+    p.add_argument("--checkpoint-seconds", type=float, default=30, help="minimum time of training between checkpoints")
+    p.add_argument("--test-every", type=int, default=1, metavar="EPOCHS", help="test the accuracy after this many epochs, and at the end")
+    p.add_argument("--no-graphs", action="store_true", help="launch each kernel on a GPU, instead of each step as a CUDA graph")
+    p.add_argument("--compile", action="store_true", help="compile the network by torch.compile; useful for long jobs")
     p.add_argument("--teacher", metavar="MODEL", action="append",
-                   help="the ONNX network whose logits distillation wants (default: the job's own, as given); of several it is the mean")
+                   help="the ONNX network to distil from (default: the job's own, as given); with several networks, their mean")
     p.add_argument("--answers", metavar="FOLDER",
-                   help="ask teachers but once for every image, mirrored and moved in every way, and keep it in this folder for all trainings")
-    p.add_argument("--deterministic", action="store_true", help="the same weights from the same job on the same machine")
-    p.add_argument("folder", help="of the job")
+                   help="call the teachers only once for each image in each mirrored and moved form, and store the answers in this folder for all trainings")
+    p.add_argument("--deterministic", action="store_true", help="compute the same weights from the same job on the same machine")
+    p.add_argument("folder", help="the job's folder")
     try:
         serve(p.parse_args())
     except (network.Refused, OSError) as e:

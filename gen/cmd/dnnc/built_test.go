@@ -95,7 +95,7 @@ func TestBuilt(t *testing.T) {
 4 1 the dimension N is 65; it must be 1 to 64
 4
 0 13 11, 3, -7
-13 Gather "pick": an input's value is outside what an operator allows, as an index out of bounds is
+13 Gather "pick": an input's value is outside what an operator allows, for example an index out of bounds
 0
 `, string(out))
 }

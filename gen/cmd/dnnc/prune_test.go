@@ -165,13 +165,13 @@ func TestPrunedPage(t *testing.T) {
 	m, page := read()
 	require.Equal(t, "l.0.c1.weight", m.Pruning.Chosen[0].Weights)
 	require.GreaterOrEqual(t, sparse(m), 12)
-	require.Contains(t, page, fmt.Sprintf("On x86_64_v4, kernels of %d of 20 pruned layers leave out", sparse(m)))
+	require.Contains(t, page, fmt.Sprintf("On x86_64_v4, kernels of %d of 20 pruned layers skip", sparse(m)))
 	require.Equal(t, sparse(m), strings.Count(page, ">FKW, "))
 	require.Contains(t, page, "91.66 %")
 
 	m, page = read("--disable=anchors")
 	require.Zero(t, sparse(m))
-	require.Contains(t, page, "On x86_64_v4, no kernel leaves out dropped weights")
+	require.Contains(t, page, "On x86_64_v4, no kernel skips dropped weights")
 	require.Equal(t, 20, strings.Count(page, "<td>dense<br/>"))
 }
 

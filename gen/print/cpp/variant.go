@@ -210,7 +210,7 @@ func (b *library) block(h *host, i int) string {
 
 // tables prints the functions of each block, by the variant's number.
 func (b *library) tables(h *host, tables []string) {
-	h.line("// Of each block what each variant runs.")
+	h.line("// For each block, the function of each variant.")
 	h.line("constexpr rules_dnn::TaskFn kBlocks[][%d] = {", len(b.variants))
 	for _, t := range tables {
 		h.line("    {%s},", t)

@@ -54,7 +54,7 @@ func TestBench(t *testing.T) {
 		assert.Equal(t, 1, b.Calls)
 		assert.Positive(t, b.Ms.Median)
 	}
-	assert.JSONEq(t, `{"batch size":1,"H":1}`, symbols(t, p.run(bin, append(quick, "--json=-")...)), "the least that is allowed, from 1")
+	assert.JSONEq(t, `{"batch size":1,"H":1}`, symbols(t, p.run(bin, append(quick, "--json=-")...)), "the smallest allowed size that is at least 1")
 	assert.FileExists(t, p.dir+"/r.html")
 	help := p.run(bin, "--help")
 	for _, want := range []string{"--threads=N", "--dims=batch size=8", "--serve", "input image: f32 [batch size, 3, H]"} {

@@ -77,15 +77,15 @@ var (
 
 // deviceStatuses are of models that run on a device.
 var deviceStatuses = []status{
-	{19, "NO_OPENCL", "kNoOpenCl", "no OpenCL library on this machine, or one that lacks functions"},
-	{20, "NO_DEVICE", "kNoDevice", "no OpenCL device, or none that the options ask for"},
+	{19, "NO_OPENCL", "kNoOpenCl", "no OpenCL library on this machine, or functions are missing in it"},
+	{20, "NO_DEVICE", "kNoDevice", "no OpenCL device, or none that matches the options"},
 	{21, "UNSUPPORTED_DEVICE", "kUnsupportedDevice", "the device lacks what the kernels need"},
-	{22, "BUILD_FAILED", "kBuildFailed", "the device's driver refuses the kernels; its log is in the message"},
-	{23, "DEVICE_MEMORY", "kDeviceMemory", "the device has not enough memory"},
-	{24, "DEVICE_RESOURCES", "kDeviceResources", "the device has not the resources that a kernel needs"},
+	{22, "BUILD_FAILED", "kBuildFailed", "the device's driver rejects the kernels; its log is in the message"},
+	{23, "DEVICE_MEMORY", "kDeviceMemory", "the device is out of memory"},
+	{24, "DEVICE_RESOURCES", "kDeviceResources", "the device lacks resources that a kernel needs"},
 	{25, "DEVICE_LOST", "kDeviceLost", "the device was lost; destroy the model and create it again"},
-	{26, "DEVICE_FAILED", "kDeviceFailed", "the device's driver failed otherwise"},
-	{27, "FOREIGN", "kForeign", "memory or an event that is not of the context that the options brought"},
+	{26, "DEVICE_FAILED", "kDeviceFailed", "another failure of the device's driver"},
+	{27, "FOREIGN", "kForeign", "memory or an event does not belong to the context of the options"},
 }
 
 // checkDevice refuses what cannot be printed of a device.

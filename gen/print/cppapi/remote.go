@@ -69,12 +69,12 @@ var remoteMembers = []string{"library", "message", "message_bytes", "fallback", 
 
 // remoteStatuses are of models that run on a DSP.
 var remoteStatuses = []status{
-	{23, "DEVICE_MEMORY", "kDeviceMemory", "no memory that both sides see, or none on the DSP"},
+	{23, "DEVICE_MEMORY", "kDeviceMemory", "no shared memory is left, or none on the DSP"},
 	{25, "DEVICE_LOST", "kDeviceLost", "the process on the DSP is gone; destroy the model and create it again"},
-	{26, "DEVICE_FAILED", "kDeviceFailed", "FastRPC failed otherwise"},
-	{28, "NO_DSP", "kNoDsp", "no FastRPC library on this machine, or no DSP that takes calls"},
+	{26, "DEVICE_FAILED", "kDeviceFailed", "another failure of FastRPC"},
+	{28, "NO_DSP", "kNoDsp", "no FastRPC library on this machine, or no DSP that accepts calls"},
 	{29, "NO_SKELETON", "kNoSkeleton", "the DSP does not find or load the model's skeleton library"},
-	{30, "FOREIGN_SKELETON", "kForeignSkeleton", "the skeleton library is of another model, or of another version of the compiler"},
+	{30, "FOREIGN_SKELETON", "kForeignSkeleton", "the skeleton library belongs to another model or another compiler version"},
 }
 
 // mostBuffers is how many inputs or outputs a call has room for (runtime/fastrpc/wire.h).

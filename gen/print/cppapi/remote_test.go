@@ -37,7 +37,7 @@ func TestRemote(t *testing.T) {
 			assert.Contains(t, f.Skeleton, "kGraph[32] = { 0x01, 0x02, 0x00,")
 		} else {
 			assert.Empty(t, f.Skeleton)
-			assert.Contains(t, f.Header, "That is where the processor runs the model: on the DSP they count.")
+			assert.Contains(t, f.Header, "It applies only if the processor runs the model: the DSP computes with denormal numbers.")
 			assert.Contains(t, f.Header, "app_fake_FOREIGN_SKELETON = 30,")
 			assert.Contains(t, f.Header, "libapp_fake_v68_skel.so, libapp_fake_v73_skel.so")
 			assert.Contains(t, f.Source, `kTargets[] = {"v68", "v73"};`)
@@ -51,16 +51,16 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// TestBare: the header of a DSP's own library says what does not hold there.
+// TestBare checks the comments that only the header of a DSP's own library has.
 func TestBare(t *testing.T) {
 	m := fake()
 	m.Bare = true
 	f, err := Print(m)
 	require.NoError(t, err)
-	for _, said := range []string{"The library starts no threads", "as the DSP has no mode in which they are zeros.\n  int32_t keep_denormals;"} {
+	for _, said := range []string{"The library starts no threads", "the DSP always computes with denormal numbers (below 2^-126 for f32).\n  int32_t keep_denormals;"} {
 		assert.Contains(t, f.Header, said)
 	}
-	assert.NotContains(t, f.Header, "0: they are zeros")
+	assert.NotContains(t, f.Header, "0: treat them as zeros")
 }
 
 // TestRemoteRefused: what a call, or a library on the DSP, has no place for.

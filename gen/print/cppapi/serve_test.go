@@ -122,7 +122,7 @@ func TestServe(t *testing.T) {
 	s.fails(`{"cmd":"load","threads":"1"}`, "must be a number")
 	s.fails(`{"cmd":"load","command_buffers":1}`, "command_buffers must be a string")
 	s.fails(`{"cmd":"load","command_buffers":"yes"}`, "command_buffers: want auto, always or never, not yes")
-	s.fails(`{"cmd":"load","command_buffers":"always"}`, "command_buffers is of models on OpenCL: this one runs on the processor alone")
+	s.fails(`{"cmd":"load","command_buffers":"always"}`, "command_buffers is for models on OpenCL: this one runs on the processor")
 	answer := s.ask(`{"cmd":"load","threads":2}`)
 	assert.Equal(t, true, answer["ok"])
 	assert.Equal(t, "rules_dnn test", answer["version"])
@@ -132,13 +132,13 @@ func TestServe(t *testing.T) {
 	s.fails(`{"cmd":"inputs","files":{"picture":`+image+`}}`, "no input picture; its inputs: image, */")
 	s.fails(`{"cmd":"inputs","files":{"image":3}}`, "must be a string")
 	s.fails(`{"cmd":"inputs"}`, "files must be an object")
-	s.fails(inputs(flat, scalar), "no input's shape tells the symbol batch size")
+	s.fails(inputs(flat, scalar), "no input's shape determines the symbol batch size")
 	s.fails(inputs(double, scalar), "input image: the array is f64, the model wants f32")
 	s.fails(inputs(wide, scalar), "the dimension batch size is 65; it must be 1 to 64")
-	s.fails(inputs(short, scalar), "its size does not fit its shape")
+	s.fails(inputs(short, scalar), "its size does not match its shape")
 	s.fails(inputs(big, scalar), "its type '>f4' is not supported")
 	s.fails(inputs(huge, scalar), "too large")
-	s.fails(inputs(text, scalar), "it is no .npy file")
+	s.fails(inputs(text, scalar), "it is not a .npy file")
 	s.fails(inputs(`"/nowhere"`, scalar), "cannot be read")
 	s.fails(inputs(image, image), "input */ int x; \": the array is f32, the model wants i64")
 	assert.Equal(t, map[string]any{"ok": true}, s.ask(inputs(image, scalar)))
@@ -190,7 +190,7 @@ func TestServeComputed(t *testing.T) {
 		"--weights=" + damaged:    "loading " + damaged + ": the weights file is damaged",
 		"--weights=" + p.dir:      "the file cannot be read",
 		"--weights=/nowhere":      "the file cannot be read",
-		"--weights=" + s.cmd.Path: "those of another model, or are no weights file",
+		"--weights=" + s.cmd.Path: "belong to another model, or are not a weights file",
 		"--threads=1":             "loading: the weights are missing",
 	} {
 		out, err := exec.Command(s.cmd.Path, "--dims=N=3", arg).CombinedOutput()

@@ -7,21 +7,21 @@ import (
 	"rules_dnn/gen/winograd"
 )
 
-// Chosen is what computes a network's pruned layers on a chip.
+// Chosen lists the blocks that compute a network's pruned layers on a chip.
 type Chosen struct {
 	Chip   string
 	Layers map[string][]Block // by the name of the weights
 }
 
-// Block is one of the blocks that compute a layer.
+// Block is a block that computes a layer.
 type Block struct {
-	Where    string // in which runs, of several kernels
-	Device   bool   // beside the chip
-	Encoding string // of the weights; "": as the network has them
+	Where    string // the condition, if there are several kernels
+	Device   bool   // runs on the device beside the chip
+	Encoding string // of the weights; "": stored like dense weights
 	Cycles   int64  // estimated
 }
 
-// How says what a block makes of weights that were dropped.
+// How describes how a block stores and computes with dropped weights.
 func (b Block) How() string {
 	e, err := fkw.Parse(b.Encoding)
 	switch {
@@ -29,7 +29,7 @@ func (b Block) How() string {
 		return "dense"
 	case winograd.Names(b.Encoding):
 		return "dense, " + b.Encoding
-	case err != nil: // two encodings, say
+	case err != nil: // for example two encodings
 		return b.Encoding
 	case e.Planes > 0:
 		return fmt.Sprintf("Winograd at %d points, %d kernels that %d filters share", e.Planes, e.Kernels, e.Share)
@@ -39,13 +39,13 @@ func (b Block) How() string {
 	return fmt.Sprintf("FKW, %d kernels", e.Kernels)
 }
 
-// sparse reports whether a block leaves weights out.
+// sparse reports whether a block skips weights.
 func (b Block) sparse() bool {
 	_, err := fkw.Parse(b.Encoding)
 	return err == nil
 }
 
-// Sparse is how many layers leave out weights that were dropped, in some runs at least.
+// Sparse returns the number of layers that skip dropped weights, at least in some runs.
 func (c *Chosen) Sparse() int {
 	n := 0
 	for _, blocks := range c.Layers {

@@ -1,4 +1,5 @@
-// Package page shows what pruning made of a network: one HTML file that works offline, with patterns as pictures.
+// Package page prints the result of pruning a network as one HTML file that works offline, with
+// patterns as pictures.
 package page
 
 import (
@@ -17,13 +18,13 @@ import (
 //go:embed page.html
 var files embed.FS
 
-// picture is a pattern: squares, of which those of its taps are filled.
+// picture is a drawn pattern: a square for each tap; kept taps are filled.
 type picture struct {
 	Width, Height int
 	Squares       []square
 }
 
-// Taps counts the filled squares: "4 of 9".
+// Taps returns the number of filled squares: "4 of 9".
 func (p picture) Taps() string {
 	n := 0
 	for _, s := range p.Squares {
@@ -34,7 +35,8 @@ func (p picture) Taps() string {
 	return fmt.Sprintf("%d of %d", n, len(p.Squares))
 }
 
-// Text draws the pattern in characters, for readers who do not see it: rows of x for a tap and . for none.
+// Text returns the pattern in characters for readers who cannot see it: rows of x for kept taps and
+// . for others.
 func (p picture) Text() string {
 	var b strings.Builder
 	for i, s := range p.Squares {
@@ -51,19 +53,19 @@ type square struct {
 	Filled bool
 }
 
-// side is a square's, with its gap.
+// side is the size of a square with its gap.
 const side = 9
 
-// shown is what the page has.
+// shown is the data of the page.
 type shown struct {
 	*prune.Report
 	Training *Training
 	Chosen   *Chosen
 }
 
-// HTML prints the page of a report, of the training before it where there was one, and of what was chosen where the network is compiled.
+// HTML prints the page of a report. The training and the chosen kernels may be nil.
 func HTML(r *prune.Report, trained *Training, chosen *Chosen) ([]byte, error) {
-	all := map[string]int64{} // kept kernels by their size: one size has many more than another
+	all := map[string]int64{} // kept kernels by size: the numbers of different sizes differ widely
 	for _, f := range r.Patterns {
 		all[f.Kernel] += f.Kernels
 	}
@@ -88,7 +90,7 @@ func HTML(r *prune.Report, trained *Training, chosen *Chosen) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// times is how many times fewer.
+// times returns a reduction as a factor.
 func times(all, kept int64) string {
 	if kept == 0 {
 		return "-"
@@ -106,7 +108,8 @@ func size(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// draw makes a picture of a pattern of kernels of a size; dimensions before the last two lie side by side.
+// draw draws a pattern of kernels of a size; slices of dimensions before the last two are side by
+// side.
 func draw(f prune.Frequency) (picture, error) {
 	bits, err := strconv.ParseUint(f.Pattern, 16, 64)
 	if err != nil {

@@ -22,7 +22,7 @@ func report() *prune.Report {
 		Dense: []string{"first"}, Skipped: []prune.Skipped{{Name: "w", Node: "lstm", Op: "LSTM", Reason: "not pruned"}}}
 }
 
-// TestPage: the page holds what the report does, as text, and loads nothing.
+// TestPage checks that the page has the report's content as text, and loads nothing.
 func TestPage(t *testing.T) {
 	b, err := HTML(report(), nil, nil)
 	require.NoError(t, err)
@@ -41,7 +41,8 @@ func TestPage(t *testing.T) {
 	require.Equal(t, text, string(again))
 }
 
-// TestSensitivity: beside a layer stands what was measured of it alone, and nothing beside one that was not.
+// TestSensitivity checks that the page has the measurements of layers pruned alone, and nothing for
+// unmeasured layers.
 func TestSensitivity(t *testing.T) {
 	r := report()
 	r.Sensitivity = &prune.Sensitivity{Inputs: 256, Loss: 0.0844, Accuracy: 0.98828125, Layers: []prune.Alone{{Name: r.Layers[0].Name, Lost: 0.1765, Loss: 0.26086, Accuracy: 0.92578125}}}
@@ -51,7 +52,7 @@ func TestSensitivity(t *testing.T) {
 	b, err := HTML(r, nil, nil)
 	require.NoError(t, err)
 	wellFormed(t, b)
-	for _, want := range []string{"On 256 labelled inputs the network as it is has a loss of 0.0844 and an accuracy of 98.83 %", `<td class="n">0.2609</td><td class="n">92.58 %</td>`} {
+	for _, want := range []string{"On 256 labelled inputs the network has a loss of 0.0844 and an accuracy of 98.83 % before pruning.", `<td class="n">0.2609</td><td class="n">92.58 %</td>`} {
 		require.Contains(t, string(b), want)
 	}
 	require.Equal(t, 1, strings.Count(string(b), "0.2609"))
@@ -60,7 +61,7 @@ func TestSensitivity(t *testing.T) {
 	require.NotContains(t, string(without), "alone")
 }
 
-// TestWellFormed: elements end.
+// TestWellFormed checks that all elements are closed.
 func TestWellFormed(t *testing.T) {
 	b, err := HTML(report(), training(), nil)
 	require.NoError(t, err)
@@ -89,7 +90,8 @@ func chosen() *Chosen {
 	}}}
 }
 
-// TestChosen: a page of a compiled network is what testdata/chosen.html is; it says of each layer whether dropped weights are left out.
+// TestChosen compares the page of a compiled network with testdata/chosen.html; it states for each
+// layer whether its kernels skip dropped weights.
 func TestChosen(t *testing.T) {
 	r := report()
 	r.Layers[0].Packed = true
@@ -97,23 +99,23 @@ func TestChosen(t *testing.T) {
 	b, err := HTML(r, nil, chosen())
 	require.NoError(t, err)
 	golden(t, "testdata/chosen.html", b)
-	for _, want := range []string{"On chip&lt;, kernels of 1 of 2 pruned layers leave out", "FKW, 10 kernels that 16 filters share where 32 &gt;= H<br/>", ">1234<br/>5678<br/>8<br/>9<br/>77<br/>",
-		"dense, winograd F(4,3)<br/>Winograd at 36 points, 9 kernels that 16 filters share<br/>dense<br/>FKW, 10 kernels, on the device<br/>(packed was asked for)</td>", "<td>-</td>"} {
+	for _, want := range []string{"On chip&lt;, kernels of 1 of 2 pruned layers skip", "FKW, 10 kernels that 16 filters share where 32 &gt;= H<br/>", ">1234<br/>5678<br/>8<br/>9<br/>77<br/>",
+		"dense, winograd F(4,3)<br/>Winograd at 36 points, 9 kernels that 16 filters share<br/>dense<br/>FKW, 10 kernels, on the device<br/>(packed was requested)</td>", "<td>-</td>"} {
 		require.Contains(t, string(b), want)
 	}
 	wellFormed(t, b)
 }
 
-// TestNothingGained: where no kernel leaves out weights, the page says so and what to do.
+// TestNothingGained checks the advice of the page if no kernel skips weights.
 func TestNothingGained(t *testing.T) {
 	b, err := HTML(report(), nil, &Chosen{Chip: "chip", Layers: map[string][]Block{"conv\"&": {{Cycles: 9}}}})
 	require.NoError(t, err)
 	wellFormed(t, b)
-	require.Contains(t, string(b), "no kernel leaves out dropped weights")
+	require.Contains(t, string(b), "no kernel skips dropped weights")
 	require.NotContains(t, string(b), "kernels of 0 of")
 }
 
-// TestBars: a size with many kernels does not flatten the bars of another one.
+// TestBars checks that a size with many kernels does not shrink the bars of other sizes.
 func TestBars(t *testing.T) {
 	r := report()
 	r.Patterns = append([]prune.Frequency{{Pattern: "1", Kernel: "1x1", Kernels: 100000}}, r.Patterns...)
@@ -131,10 +133,10 @@ func golden(t *testing.T, path string, b []byte) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), string(b), "UPDATE=1 go test ./gen/prune/page writes it")
+	require.Equal(t, string(want), string(b), "UPDATE=1 go test ./gen/prune/page rewrites it")
 }
 
-// TestDraw: where the squares of a pattern are.
+// TestDraw checks the positions of a pattern's squares.
 func TestDraw(t *testing.T) {
 	p, err := draw(prune.Frequency{Pattern: "12", Kernel: "2x3"})
 	require.NoError(t, err)
@@ -158,12 +160,12 @@ func training() *Training {
 	}
 }
 
-// TestTraining: the page of a network that was trained is what testdata/page.html is.
+// TestTraining compares the page of a trained network with testdata/page.html.
 func TestTraining(t *testing.T) {
 	b, err := HTML(report(), training(), nil)
 	require.NoError(t, err)
 	golden(t, "testdata/page.html", b)
-	for _, want := range []string{"93.00 %", "50.00 %", "92.50 %", `points="0,0 320,80 640,120"`, `points="0,0 640,128"`, "b&lt;: 0.2 at last", ">retrained</text>"} {
+	for _, want := range []string{"93.00 %", "50.00 %", "92.50 %", `points="0,0 320,80 640,120"`, `points="0,0 640,128"`, "b&lt;: 0.2 at the end", ">retrained</text>"} {
 		require.Contains(t, string(b), want)
 	}
 	for _, not := range []string{"<script", "http:", "https:", "src=", "href="} {
@@ -171,7 +173,7 @@ func TestTraining(t *testing.T) {
 	}
 }
 
-// TestParseTraining: a log is read, and refused where it is none.
+// TestParseTraining checks that logs are parsed and other files rejected.
 func TestParseTraining(t *testing.T) {
 	x, err := ParseTraining([]byte(`{"pruning": {}, "after": {"accuracy": 0.5}, "residuals": [{"iteration": 1, "layer": "a", "patterns": 0.5}]}`))
 	require.NoError(t, err)

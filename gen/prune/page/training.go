@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Training is what the log of `dnnc train admm` says of how the weights came about.
+// Training has the parts of the log of `dnntrain admm` that the page shows.
 type Training struct {
 	Before    Metrics    `json:"before"`
 	Projected Metrics    `json:"projected"`
@@ -17,14 +17,14 @@ type Training struct {
 	Trained   []Trained  `json:"trained"`
 }
 
-// Metrics are those of a training or of an epoch of it.
+// Metrics are the results of a training or of an epoch.
 type Metrics struct {
 	Epoch    int     `json:"epoch"`
 	Loss     float64 `json:"loss"`
 	Accuracy float64 `json:"accuracy"`
 }
 
-// Residual is how far a layer's weights are from the constraints in an iteration.
+// Residual is the distance of a layer's weights from the constraints in an iteration.
 type Residual struct {
 	Iteration    int     `json:"iteration"`
 	Layer        string  `json:"layer"`
@@ -33,13 +33,13 @@ type Residual struct {
 	Connectivity float64 `json:"connectivity"`
 }
 
-// Trained is how a training went: an iteration of ADMM, or that at the end.
+// Trained has the metrics of a training: an iteration of ADMM, or the final training.
 type Trained struct {
 	Name   string    `json:"name"`
 	Epochs []Metrics `json:"epochs"`
 }
 
-// ParseTraining reads a log.
+// ParseTraining parses a log.
 func ParseTraining(text []byte) (*Training, error) {
 	t := &Training{}
 	if err := json.Unmarshal(text, t); err != nil {
@@ -60,7 +60,7 @@ func ParseTraining(text []byte) (*Training, error) {
 	return t, nil
 }
 
-// mostPoints bounds a page.
+// mostPoints limits the points of a chart.
 const mostPoints = 100_000
 
 func finite(x float64) bool { return x >= 0 && x < 1e9 }
@@ -69,8 +69,8 @@ func finite(x float64) bool { return x >= 0 && x < 1e9 }
 type chart struct {
 	Width, Height int
 	Curves        []curve
-	Most          string // what the upper edge stands for
-	Marks         []mark // below
+	Most          string // the value at the upper edge
+	Marks         []mark // below the chart
 }
 
 type curve struct {
@@ -89,13 +89,13 @@ const (
 	chartHeight = 160
 )
 
-// named are values by position, from 0 on, of a curve.
+// named has the values of a curve by position, from 0 on.
 type named struct {
 	name, class string
 	values      map[int]float64
 }
 
-// plot draws curves of n positions.
+// plot draws curves with n positions.
 func plot(n int, curves []named) *chart {
 	c := &chart{Width: chartWidth, Height: chartHeight}
 	most := 0.0
@@ -124,12 +124,12 @@ func plot(n int, curves []named) *chart {
 	return c
 }
 
-// across is where position i of n is.
+// across returns the x coordinate of position i of n.
 func across(i, n int) int { return int(math.Round(chartWidth * float64(i) / float64(max(n-1, 1)))) }
 
 func short(x float64) string { return fmt.Sprintf("%.3g", x) }
 
-// ResidualCharts are the residuals by iteration, a curve for each layer.
+// ResidualCharts returns charts of the residuals by iteration, with a curve for each layer.
 func (t *Training) ResidualCharts() []*chart {
 	n := 0
 	var layers []string
@@ -163,7 +163,7 @@ func (t *Training) ResidualCharts() []*chart {
 	return out
 }
 
-// LossChart is the loss by epoch over all trainings, nil where the log has none.
+// LossChart returns a chart of the loss by epoch over all trainings; nil if the log has no epochs.
 func (t *Training) LossChart() *chart {
 	loss, n := named{"loss", "patterns", map[int]float64{}}, 0
 	var marks []mark

@@ -50,39 +50,45 @@ func (m *modelWriter) model(path string, weights []trainer.Tensor) error {
 	return trainer.WriteFile(path, func(w io.Writer) error { return onnx.WriteChanged(w, m.file, changes) })
 }
 
-// pruneLog is what is known of a pruning.
+// pruneLog is the log of a pruning.
 type pruneLog struct {
-	Pruning prune.Options `json:"pruning"`
-	// Schedule is that of ADMM; its epochs are those of each iteration and step.
-	Schedule  schedule        `json:"schedule"`
-	Before    train.Metrics   `json:"before"`
-	Projected train.Metrics   `json:"projected"`
+	Pruning prune.Options `json:"pruning"` // the options; see Options of the pruning report above
+	// The schedule of ADMM and of the training after it.
+	Schedule schedule `json:"schedule"`
+	// Loss and accuracy of the network as given.
+	Before train.Metrics `json:"before"`
+	// Loss and accuracy after the weights are projected onto the masks, without further training.
+	Projected train.Metrics `json:"projected"`
+	// Loss and accuracy of the pruned network after retraining.
 	After     train.Metrics   `json:"after"`
-	Layers    []layerLog      `json:"layers"`
-	Residuals []admm.Residual `json:"residuals"`
-	Trained   []admm.Trained  `json:"trained"`
+	Layers    []layerLog      `json:"layers"`    // the pruned layers
+	Residuals []admm.Residual `json:"residuals"` // the residuals of each layer in each iteration of ADMM
+	Trained   []admm.Trained  `json:"trained"`   // the metrics of each epoch, by training job
 }
 
+// schedule is the schedule of a pruning.
 type schedule struct {
-	Iterations int            `json:"iterations"`
-	Steps      int            `json:"steps"`
-	Epochs     int            `json:"epochs"`
-	Retrain    int            `json:"retrain"`
-	Choose     int            `json:"choose,omitempty"`
-	Every      int            `json:"every,omitempty"`
-	Fade       float64        `json:"fade,omitempty"`
-	Rho        float64        `json:"rho"`
-	Growth     float64        `json:"growth"`
-	Most       float64        `json:"most"`
-	Settings   train.Settings `json:"settings"`
+	Iterations int     `json:"iterations"`       // the number of iterations of ADMM
+	Steps      int     `json:"steps"`            // the number of masked trainings after ADMM in which more and more kernels are dropped
+	Epochs     int     `json:"epochs"`           // the number of epochs of each iteration and step
+	Retrain    int     `json:"retrain"`          // the number of epochs of masked training at the end
+	Choose     int     `json:"choose,omitempty"` // the number of these epochs, from the first one on, in which the trainer chooses the masks again
+	Every      int     `json:"every,omitempty"`  // the number of steps between two choices of the masks
+	Fade       float64 `json:"fade,omitempty"`   // the weight of the quadratic term that pulls masked weights to 0 meanwhile
+	Rho        float64 `json:"rho"`              // the weight of ADMM's quadratic terms in the first iteration
+	Growth     float64 `json:"growth"`           // the factor by which rho grows in each iteration
+	Most       float64 `json:"most"`             // the maximum of rho
+	// The training settings of iterations and steps.
+	Settings train.Settings `json:"settings"`
+	// The training settings of the masked training at the end.
 	Retraining train.Settings `json:"retrain_settings"`
 }
 
-// layerLog is what was left of a layer.
+// layerLog describes a pruned layer.
 type layerLog struct {
-	Name    string `json:"name"`
-	Weights int64  `json:"weights"`
-	Kept    int64  `json:"kept_weights"`
+	Name    string `json:"name"`         // the name of the layer's weights
+	Weights int64  `json:"weights"`      // the number of weights before pruning
+	Kept    int64  `json:"kept_weights"` // the number of weights that are kept
 }
 
 // write writes model, masks and log.

@@ -1,4 +1,4 @@
-// Package benchtest tests what benchmarks print, and looks at their pages in a browser.
+// Package benchtest tests the reports of benchmarks, and their pages in a browser.
 package benchtest
 
 import (
@@ -18,10 +18,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// root is the repository's, both for go test and under Bazel.
+// root is the repository's folder, both with go test and with Bazel.
 const root = "../../.."
 
-// folder is of what all tests share.
+// folder holds files that all tests share.
 var folder string
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// compiled is the program that prints a report of synthetic figures.
+// compiled builds the program that prints a report of synthetic figures.
 var compiled = sync.OnceValues(func() (string, error) {
 	bin := filepath.Join(folder, "figures")
 	args := []string{"-std=c++17", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover", "-I" + root, "-o", bin, "testdata/figures.cc", root + "/runtime/serve/json.cc",
@@ -59,7 +59,7 @@ func report(t *testing.T, form string) string {
 	return string(out)
 }
 
-// TestReports states the reports of fixed figures.
+// TestReports compares the reports of fixed figures with golden files.
 func TestReports(t *testing.T) {
 	for form, golden := range map[string]string{"text": "testdata/report.txt", "device": "testdata/device.txt", "bytes": "testdata/bytes.txt", "time": "testdata/longest.txt", "large": "testdata/large.txt", "json": "testdata/report.json", "html": "testdata/report.html"} {
 		got := report(t, form)
@@ -68,11 +68,11 @@ func TestReports(t *testing.T) {
 		}
 		want, err := os.ReadFile(golden)
 		require.NoError(t, err)
-		assert.Equal(t, string(want), got, "go test ./runtime/bench/benchtest -update writes the files anew")
+		assert.Equal(t, string(want), got, "go test ./runtime/bench/benchtest -update rewrites the files")
 	}
 }
 
-// TestFigures: what the JSON says follows from what was measured.
+// TestFigures checks the rates that the JSON report derives from the measurements.
 func TestFigures(t *testing.T) {
 	var r struct {
 		Ms     struct{ Median, P25, Least, Most, Mean float64 }
@@ -115,14 +115,15 @@ func TestFigures(t *testing.T) {
 	assert.InDelta(t, 1, shares, 1e-5)
 }
 
-// TestEscaped: no name of a network ends the script that holds the figures, or is markup.
+// TestEscaped checks that names of a network neither end the script that holds the figures nor
+// become markup.
 func TestEscaped(t *testing.T) {
 	page := report(t, "html")
-	assert.Equal(t, 2, strings.Count(page, "</script>"), "those of the page itself")
+	assert.Equal(t, 2, strings.Count(page, "</script>"), "only the page's own")
 	assert.NotContains(t, page, "<img")
 	assert.NotContains(t, page, "<b>")
 	for _, outside := range []string{"http:", "https:", "src=\"", "@import", "url("} {
 		assert.NotContains(t, strings.ReplaceAll(page, "http://www.w3.org/", ""), outside, "the page needs no network")
 	}
-	assert.NotContains(t, report(t, "text"), "\x1b", "a name moves no cursor")
+	assert.NotContains(t, report(t, "text"), "\x1b", "a name must not move the cursor")
 }

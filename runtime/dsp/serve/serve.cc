@@ -1,12 +1,12 @@
-// A program that serves one model on a DSP under an emulator: who runs it writes requests to its
-// standard input and reads what came of them. All numbers are of 64 bits, a text follows its
-// length, and so do a tensor's bytes; a request begins with a number of no meaning.
+// A program that serves one model on a DSP under an emulator. The caller writes requests to its
+// standard input and reads the answers from its standard output. Numbers have 64 bits; a text and a
+// tensor's bytes are preceded by their length; a request begins with a number that is ignored.
 //
-// First it tells of the model: counts of symbols that a run is given, of inputs, outputs and
-// blocks; the symbols' names, the inputs', each output's name, type and rank, and each block's name
-// and how it is computed. A request is the symbols' values, and each input's bytes. The answer is
-// the status and what it is about in words; where it is 0, each output's dimensions and bytes; and
-// packets, instructions and instructions of vectors that were executed in each block.
+// First it describes the model: the counts of symbols that the caller sets, of inputs, outputs and
+// blocks; the symbols' names; the inputs' names; each output's name, type and rank; and each
+// block's name and kernel. A request has the symbols' values and each input's bytes. The answer has
+// the status and its description. If the status is 0, each output's dimensions and bytes follow.
+// Then come the packets, instructions and vector instructions that each block executed.
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -35,14 +35,14 @@ constexpr int kMaxRank = 32;
   exit(1);
 }
 
-// Of a tensor, by its name.
+// Fails with the name of a tensor.
 [[noreturn]] void Fail(const char* name, const char* what) {
   fprintf(stderr, "%s\n", name);
   Fail(what);
 }
 
 void Write(const void* from, size_t bytes) {
-  if (fwrite(from, 1, bytes, stdout) != bytes) Fail("nobody reads what the model answers");
+  if (fwrite(from, 1, bytes, stdout) != bytes) Fail("cannot write the answer");
 }
 
 void WriteNumber(int64_t x) { Write(&x, sizeof(x)); }
@@ -54,7 +54,7 @@ void WriteText(const char* s) {
 
 bool Read(void* to, size_t bytes) { return fread(to, 1, bytes, stdin) == bytes; }
 
-// What was executed, by block.
+// Counts of executed instructions by block.
 struct Counts {
   uint32_t begin[kCounters];
   int64_t (*blocks)[kCounters];
@@ -101,7 +101,7 @@ void Tell(const Description* d, const Profile* p) {
   }
 }
 
-// Reads the inputs and takes memory for the outputs; false where the requests end.
+// Reads the inputs and allocates the outputs; returns false at the end of the requests.
 bool ReadRequest(Session* s) {
   const Description* const d = s->d;
   const size_t given = static_cast<size_t>(d->given_count) * sizeof(int64_t);
@@ -112,7 +112,7 @@ bool ReadRequest(Session* s) {
     int64_t bytes = 0;
     if (!Read(&bytes, sizeof(bytes))) Fail("the request ends early");
     if (bytes != rules_dnn::TensorBytes(d, &d->inputs[i], s->sym))
-      Fail(d->inputs[i].name, "this input has another number of bytes in the request");
+      Fail(d->inputs[i].name, "the request has a different number of bytes for this input");
     s->buffers[i] = Take(bytes);
     if (!Read(s->buffers[i], static_cast<size_t>(bytes))) Fail("the request ends early");
   }
@@ -128,7 +128,7 @@ void WriteOutputs(const Session& s) {
     const rules_dnn::TensorInfo& t = d->outputs[i];
     int64_t shape[kMaxRank], bytes = t.element_bytes;
     if (t.rank > kMaxRank || rules_dnn::ResultShape(s.context, &t, shape) != Status::kOk) {
-      Fail(t.name, "this output has no shape after the run, or too many dimensions");
+      Fail(t.name, "after the run, this output has no shape or too many dimensions");
     }
     for (int32_t k = 0; k < t.rank; ++k) {
       WriteNumber(shape[k]);

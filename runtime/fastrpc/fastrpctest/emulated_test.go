@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hexagon is what compiles for the DSP, as toolchains/cc:hexagon does. C++ initializes values without a C++ library's locks.
+// hexagon is the command that compiles for the DSP, as in toolchains/cc:hexagon. C++ initializes
+// values without a C++ library's locks.
 var hexagon = []string{"--target=hexagon-unknown-elf", "-mcpu=hexagonv68", "-ffreestanding", "-nostdlibinc", "-Wall", "-Wextra",
 	"-Wno-missing-field-initializers", "-Werror", "-fPIC", "-fvisibility=hidden", "-I" + root, "-Itestdata", "-I" + root + "/toolchains/qemu/hexagon"}
 
@@ -19,7 +20,7 @@ var (
 	hexagonCXX = []string{"-std=c++17", "-O2", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"}
 )
 
-// dsp compiles files for the DSP, each by itself, and gives the objects.
+// dsp compiles files for the DSP separately, and returns the objects.
 func dsp(t *testing.T, dir, prefix string, flags []string, patterns ...string) (out []string) {
 	for _, pattern := range patterns {
 		files, err := filepath.Glob(pattern)
@@ -45,7 +46,8 @@ func linkDSP(t *testing.T, to string, objects []string, flags ...string) {
 	require.NoError(t, err, "%s", text)
 }
 
-// emulatedDSP makes the process on the DSP, and the libraries that it finds in the folder: skeletons of the fake model, built for Hexagon.
+// emulatedDSP builds the process on the DSP, and the libraries that it finds in the folder:
+// skeletons of the fake model for Hexagon.
 func emulatedDSP(t *testing.T, dir string) (program string) {
 	builtins := dsp(t, dir, "dsp_", nil, root+"/runtime/dsp/dnn_*.c")
 	program = filepath.Join(dir, "dsp")
@@ -59,8 +61,9 @@ func emulatedDSP(t *testing.T, dir string) (program string) {
 	return program
 }
 
-// TestEmulated: the same with a skeleton that is built for the DSP, in a process of its own under qemu-hexagon, which may also crash in a call.
-// Sanitizers watch the stub; the process on the DSP counts the memory of its libraries.
+// TestEmulated runs the tests with a skeleton for the DSP, in a separate process under
+// qemu-hexagon, which may also crash in a call. Sanitizers check the stub; the process on the DSP
+// counts the memory of its libraries.
 func TestEmulated(t *testing.T) {
 	for _, tool := range []string{"clang", "ld.lld", "qemu-hexagon"} {
 		if _, err := exec.LookPath(tool); err != nil {

@@ -1,4 +1,5 @@
-// Package fastrpctest runs stubs and skeletons with a FastRPC library whose DSP is the same process, or one under qemu-hexagon.
+// Package fastrpctest runs stubs and skeletons with a fake FastRPC library whose DSP is the same
+// process, or one under qemu-hexagon.
 package fastrpctest
 
 import (
@@ -11,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the repository's, both for go test and under Bazel.
+// root is the repository's folder, both with go test and with Bazel.
 const root = "../../.."
 
 var strict = []string{"-std=c++17", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wno-missing-field-initializers", "-Werror", "-I" + root, "-Itestdata"}
 
-// build is a compiler with its flags, and the folder of what it makes.
+// build is a compiler with its flags, and the folder of its outputs.
 type build struct {
 	t        *testing.T
 	compiler string
@@ -32,7 +33,7 @@ func (b *build) make(name string, args ...string) string {
 	return out
 }
 
-// library makes a shared library; names that it does not export are its own.
+// library links a shared library; names that it does not export are local to it.
 func (b *build) library(name string, args ...string) {
 	b.make(name, append([]string{"-shared", "-fPIC", "-fvisibility=hidden"}, args...)...)
 }
@@ -50,8 +51,8 @@ func (b *build) objects() (out []string) {
 	return out
 }
 
-// skeletons makes what the fake DSP finds: the model's library, the same by another name, those of other models, and
-// what is none.
+// skeletons builds the files that the fake DSP finds: the model's library, a copy of it with
+// another name, libraries of other models, and files that are not skeletons.
 func (b *build) skeletons(objects []string) {
 	files := append([]string{"-fno-exceptions", "-fno-rtti", "testdata/far.cc", "-pthread"}, objects...)
 	b.library("libfake_v68_skel.so", files...)
@@ -70,7 +71,7 @@ func (b *build) driver(objects []string) string {
 	return b.make("driver", append(append([]string{"-fno-exceptions", "-fno-rtti", "testdata/driver.cc"}, objects...), "-pthread", "-ldl")...)
 }
 
-// runs runs the driver where it finds the library of the folder, or none.
+// runs runs the driver, which finds the library of the folder, or no library.
 func (b *build) runs(driver string, args ...string) {
 	cmd := exec.Command(driver, args...)
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+b.dir, "FAKE_DSP="+b.dir)
@@ -79,19 +80,20 @@ func (b *build) runs(driver string, args ...string) {
 	assert.Contains(b.t, string(out), "all checks passed")
 }
 
-// fake makes the FastRPC library, with a DSP.
+// fake builds the fake FastRPC library with a DSP.
 func (b *build) fake(dsp string, flags ...string) {
 	b.make("libcdsprpc.so", append([]string{"-shared", "-fPIC", "testdata/fake.cc", "testdata/" + dsp}, flags...)...)
 }
 
-// TestStubAndSkeleton: each failure of stub, transport and skeleton is a status with words, and nothing is left behind.
+// TestStubAndSkeleton checks that each failure of stub, transport and skeleton becomes a status
+// with words, and leaks nothing.
 func TestStubAndSkeleton(t *testing.T) {
 	for _, c := range []struct {
 		name, compiler string
 		flags          []string
 	}{
 		{"gcc", "g++", []string{"-O1"}},
-		// The fake library's declarations are not the runtime's, as FastRPC's are not.
+		// The fake library's declarations are independent of the runtime's, like FastRPC's.
 		{"address", "clang++", []string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize=function", "-fno-sanitize-recover=all"}},
 		{"thread", "clang++", []string{"-O1", "-g", "-fsanitize=thread"}},
 	} {

@@ -1,4 +1,4 @@
-// Package backendtest tests the runtime's OpenCL backend with a library that fails as it is told to.
+// Package backendtest tests the runtime's OpenCL backend with a fake library that fails on demand.
 package backendtest
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the repository's, both for go test and under Bazel.
+// root is the repository's folder, both with go test and with Bazel.
 const root = "../../.."
 
 var strict = []string{"-std=c++17", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Werror", "-I" + root}
 
-// program compiles files of C++ and what else it takes.
+// program compiles C++ files with the given arguments.
 func program(t *testing.T, compiler, out string, args ...string) {
 	command := append(append(append([]string{}, strict...), "-o", out), args...)
 	text, err := exec.Command(compiler, command...).CombinedOutput()
@@ -31,7 +31,7 @@ var (
 	libraries = []string{"-pthread", "-ldl"}
 )
 
-// compiled are the objects of the runtime and of its backend.
+// compiled builds the objects of the runtime and of its backend.
 func compiled(t *testing.T, compiler, dir string, flags []string) []string {
 	var out []string
 	for _, pattern := range []string{"runtime/dnn_*.cc", "runtime/opencl/*.cc"} {
@@ -47,7 +47,7 @@ func compiled(t *testing.T, compiler, dir string, flags []string) []string {
 	return out
 }
 
-// runs runs a program where it finds the library of a folder, or none.
+// runs runs a program that finds the library of a folder, or no library.
 func runs(t *testing.T, folder, bin string, args ...string) string {
 	cmd := exec.Command(bin, args...)
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+folder)
@@ -56,8 +56,8 @@ func runs(t *testing.T, folder, bin string, args ...string) string {
 	return string(out)
 }
 
-// TestBackend: each failure of the driver is a status with its words, and nothing is left behind; the cache of compiled
-// kernels survives damage.
+// TestBackend checks that each failure of the driver becomes a status with the driver's words and
+// leaks nothing, and that the cache of compiled kernels survives damage.
 func TestBackend(t *testing.T) {
 	for _, c := range []struct {
 		name, compiler string
@@ -82,7 +82,7 @@ func TestBackend(t *testing.T) {
 				assert.Contains(t, runs(t, dir, other), "all checks passed")
 			}
 
-			// Several processes with one folder of compiled kernels.
+			// Several processes share one folder of compiled kernels.
 			var group sync.WaitGroup
 			for range 3 {
 				group.Add(1)
@@ -93,7 +93,7 @@ func TestBackend(t *testing.T) {
 			}
 			group.Wait()
 
-			// A library that is none of OpenCL, and one that cannot be loaded.
+			// A library that is not OpenCL, and one that cannot be loaded.
 			program(t, c.compiler, filepath.Join(dir, "libOpenCL.so.1"), append(c.flags, "-shared", "-fPIC", "testdata/empty.cc")...)
 			assert.Contains(t, runs(t, dir, bin, "none", "no function cl"), "refused")
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "libOpenCL.so.1"), []byte("no library"), 0o644))
@@ -103,8 +103,8 @@ func TestBackend(t *testing.T) {
 	}
 }
 
-// TestLaunches: what the machine's driver records gives the same bytes as its launches one by one, and takes no memory; -v prints
-// what a launch takes either way.
+// TestLaunches checks that launches that the machine's driver records have the same results as
+// separate launches and do not leak memory; -v prints the time of a launch for both.
 func TestLaunches(t *testing.T) {
 	if _, err := exec.LookPath("g++"); err != nil {
 		t.Skip("no g++ on this machine")

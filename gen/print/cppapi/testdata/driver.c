@@ -582,7 +582,7 @@ static void check_weights(const unsigned char* file) {
   _Alignas(64) unsigned char wrong[ROWS_FILE + 64];
   const rows_status statuses[] = {rows_NO_WEIGHTS, rows_WEIGHTS_ALIGNMENT, rows_WEIGHTS_LENGTH,
                                   rows_BAD_WEIGHTS, rows_WEIGHTS_DAMAGED};
-  const char* const messages[] = {"missing", "aligned", "cut off", "another model", "damaged"};
+  const char* const messages[] = {"missing", "aligned", "truncated", "another model", "damaged"};
   rows_model* m = NULL;
   size_t i, k;
   CHECK(rows_create(NULL, &m) == rows_NO_WEIGHTS);

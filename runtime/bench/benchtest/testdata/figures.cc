@@ -55,7 +55,7 @@ int main(int, char** argv) {
   };
   const std::string form = argv[1];
   if (form == "large") r.least_mflop = 150;
-  if (form == "device") {  // whose peaks are ten times the processor's
+  if (form == "device") {  // its peaks are ten times the processor's
     r.device.name = "a GPU";
     r.device.gflops = 1000;
     r.device.read_gbs = 100;
@@ -66,12 +66,12 @@ int main(int, char** argv) {
       r.blocks[i].peak_flops *= 10;
     }
   }
-  if (form == "bytes") {  // of which the machine multiplies four times as many
+  if (form == "bytes") {  // the machine multiplies four times as many of these
     r.machine.products = {{"vpdpbusd_u8i8x16", 4}};
     r.blocks[4].product = 1;
     r.blocks[4].peak_ratio = 4;
     r.blocks[4].peak_flops *= 4;
-    r.blocks[0].product = -1;  // their peak is not known
+    r.blocks[0].product = -1;  // the peak of these products is not known
     r.blocks[0].peak_ratio = 0;
     r.blocks[0].peak_flops = 0;
   }

@@ -1,5 +1,5 @@
-// Runs a model through stub and skeleton with the fake FastRPC library, in every way in which one
-// of them, or what is between them, may fail.
+// Runs a model through stub and skeleton with the fake FastRPC library, and makes each of them and
+// the transport fail.
 #include "runtime/testing/driver.h"
 
 #include <dlfcn.h>
@@ -40,7 +40,7 @@ Status Create(const rules_dnn::RemoteOptions& o, rules_dnn::Model** model) {
   return CreateModel(&kDescription, o, model);
 }
 
-// One run of N rows, whose first elements are 1, -1, 1, ...; the very first is given.
+// Runs once with N rows, whose first elements are 1, -1, 1, ...; `first` replaces the very first.
 Status RunWith(rules_dnn::Context* context, int64_t n, float first, float* x, float* z,
                int64_t* at) {
   for (int64_t i = 0; i < 4 * n; ++i) x[i] = static_cast<float>(i % 8 == 4 ? -1 : 1 + i % 7);
@@ -72,7 +72,7 @@ Status RunOnce(rules_dnn::Context* context, int64_t n, float first) {
   return RunWith(context, n, first, x.data(), z.data(), at.data());
 }
 
-// All that a model's life has: what fails first.
+// Creates, runs and destroys a model; returns the first failure.
 Status Scenario(const rules_dnn::RemoteOptions& o) {
   rules_dnn::Model* model = nullptr;
   Status s = Create(o, &model);
@@ -125,7 +125,7 @@ struct Expected {
   const char* said;
 };
 
-// Every call of every function fails once, with codes that FastRPC gives there.
+// Makes every call of every function fail once, with codes that FastRPC returns there.
 void TestFailures() {
   const Expected all[] = {
       {"remote_handle64_open", 0x80000445, Status::kNoSkeleton, "AEE_ENOSUCHFILE, 0x80000445"},
@@ -140,7 +140,7 @@ void TestFailures() {
       {"remote_handle64_invoke", 0x8000042c, Status::kDeviceLost, "AEE_EINVHANDLE"},
       {"remote_handle64_invoke", 0x80000402, Status::kDeviceMemory, "AEE_ENOMEMORY"},
       {"remote_handle64_invoke", 0x8000040e, Status::kDeviceFailed, "AEE_EBADPARM"},
-      {"rpcmem_alloc", 1, Status::kDeviceMemory, "rpcmem_alloc: no memory that both sides see"},
+      {"rpcmem_alloc", 1, Status::kDeviceMemory, "rpcmem_alloc: no shared memory is left"},
       {"rpcmem_to_fd", 1, Status::kDeviceMemory, "rpcmem_to_fd"},
   };
   for (const Expected& e : all) {
@@ -153,7 +153,8 @@ void TestFailures() {
     for (int n = 1; n <= calls; ++n) {
       fail(e.function, n, static_cast<int>(e.code));
       const Status s = Scenario(Options());
-      // The last calls end contexts, which fail silently, and to_fd of buffers that are not shared.
+      // The last calls destroy contexts, which ignores failures, and call to_fd for buffers that
+      // are not shared.
       if (s == Status::kOk) continue;
       CHECK(s == e.status);
       const char* const said = words[0] != 0 ? words : message;
@@ -166,7 +167,7 @@ void TestFailures() {
     }
     CHECK(told > 0);
   }
-  for (const char* f : {"remote_session_control", "remote_handle_control"}) {  // what nothing needs
+  for (const char* f : {"remote_session_control", "remote_handle_control"}) {  // optional functions
     fail(f, 0, 0x14);
     CHECK(Scenario(Options()) == Status::kOk);
     Clean();
@@ -174,7 +175,7 @@ void TestFailures() {
   fail("", 0, 0);
 }
 
-// The process on the DSP dies in a call: the model is of no use any more, and another one works.
+// The process on the DSP dies in a call: the model cannot be used any more, and a new one works.
 void TestDies() {
   Pair old, other;
   fail("remote_handle64_invoke", 1, 104);
@@ -182,20 +183,20 @@ void TestDies() {
   CHECK(strstr(words, "the DSP was restarted") != nullptr);
   fail("", 0, 0);
   CHECK(RunOnce(old.context, 3, 1) == Status::kDeviceLost);
-  CHECK(strstr(words, "gone since an earlier call") != nullptr);
+  CHECK(strstr(words, "ended in an earlier call") != nullptr);
   CHECK(RunOnce(other.context, 3, 1) == Status::kDeviceLost);
   const int64_t n = 3;
   CHECK(rules_dnn::Reserve(other.context, &n) == Status::kDeviceLost);
   rules_dnn::Context* none = nullptr;
   CHECK(rules_dnn::ContextCreate(old.model, &none) == Status::kDeviceLost && none == nullptr);
-  CHECK(count("remote_handle64_invoke") == 0);  // nobody asks a process that is gone
+  CHECK(count("remote_handle64_invoke") == 0);  // no call to a dead process
   Pair fresh;
   CHECK(count("remote_handle64_open") == 1);
   CHECK(RunOnce(fresh.context, 3, 1) == Status::kOk);
 }
 
-// The skeleton itself ends the process on the DSP: all sessions are lost, and new ones are another
-// process's, which has nothing of the old one.
+// The skeleton itself ends the process on the DSP: all sessions are lost, and new ones belong to a
+// new process without the old state.
 void TestCrashes() {
   rules_dnn::RemoteOptions o = Options();
   o.library = "libcopy.so";
@@ -212,29 +213,31 @@ void TestCrashes() {
   Clean();
 }
 
-// What the model refuses comes back with the skeleton's sentence, and the next run begins afresh.
+// If the model rejects an input, the skeleton's sentence is returned, and the next run is not
+// affected.
 void TestRefuses() {
   Pair p;
   CHECK(RunOnce(p.context, 5, 13) == Status::kBadValue);
-  CHECK(strcmp(words,
-               "Above (the node): an input's value is outside what an operator allows, as an index "
-               "out of bounds is") == 0);
-  CHECK(RunOnce(p.context, 1001, 1) == Status::kBadDims);  // told here, and not by the last words
+  CHECK(strcmp(
+            words,
+            "Above (the node): an input's value is outside what an operator allows, for example an "
+            "index out of bounds") == 0);
+  CHECK(RunOnce(p.context, 1001, 1) == Status::kBadDims);  // by the stub, not the last words
   CHECK(strcmp(words, "the dimension N is 1001; it must be 0 to 1000") == 0);
   CHECK(RunOnce(p.context, 5, 1) == Status::kOk);
   int64_t n = 2;
   const void* in[] = {nullptr};
   void* out[] = {nullptr, nullptr};
   CHECK(rules_dnn::Run(p.context, &n, in, out) == Status::kNullArgument);
-  fail("remote_handle64_invoke", 2, 14);  // the sentence does not come
+  fail("remote_handle64_invoke", 2, 14);  // reading the sentence fails
   CHECK(RunOnce(p.context, 5, 13) == Status::kBadValue);
   CHECK(strstr(words, "an input's value is outside") != nullptr);
   fail("", 0, 0);
 }
 
-// One session of a process and library, and one more for another library.
+// A process has one session for each library.
 void TestSessions() {
-  // Threads get their stacks when a session is opened: they are asked for before.
+  // The stack size of the DSP's threads must be requested before a session is opened.
   fail("remote_handle64_open", 0, 0x45);
   CHECK(Scenario(Options()) == Status::kNoSkeleton && count("stacks") == 1);
   fail("", 0, 0);
@@ -254,7 +257,7 @@ void TestSessions() {
   Clean();
 }
 
-// The skeleton that is opened, or why none is.
+// The skeleton that is opened, or the reason why none is.
 void TestChoice() {
   const auto opened = [](const char* dsp) {
     setenv("FAKE_VERSION", dsp, 1);
@@ -264,12 +267,13 @@ void TestChoice() {
     unsetenv("FAKE_VERSION");
     return s == Status::kOk ? count("remote_handle64_open") : -static_cast<int>(s);
   };
-  CHECK(opened("68") == 1);  // that of v68 alone is asked for
+  CHECK(opened("68") == 1);  // only the skeleton of v68 is tried
   CHECK(opened("69") == 1);
-  CHECK(opened("73") == 2);  // v73 has none in the folder
+  CHECK(opened("73") == 2);  // the folder has no skeleton of v73
   CHECK(opened("66") == -static_cast<int>(Status::kNoSkeleton));
-  CHECK(strstr(message, "older version") != nullptr);
-  fail("remote_handle_control", 0, 0x14);  // nothing is known: the most capable first
+  CHECK(strstr(message, "the DSP is older than") != nullptr);
+  fail("remote_handle_control", 0,
+       0x14);  // the version is not known: the most capable one is tried first
   CHECK(Scenario(Options()) == Status::kOk && count("remote_handle64_open") == 2);
   Clean();
   fail("", 0, 0);
@@ -283,7 +287,7 @@ void TestChoice() {
       {"libnone.so", Status::kNoSkeleton, "file:///libnone.so?dnn_skel_handle_invoke"},
       {"libbroken.so", Status::kNoSkeleton, "AEE_EUNABLETOLOAD"},
       {"libempty.so", Status::kNoSkeleton, "AEE_ENOSUCHSYMBOL"},
-      {"libgraph.so", Status::kForeignSkeleton, "it is of another network"},
+      {"libgraph.so", Status::kForeignSkeleton, "it belongs to another network"},
       {"libweights.so", Status::kForeignSkeleton, "it has other weights"},
       {"lib.so&_dom=adsp", Status::kBadOptions, "the name or path of a file"},
       {"", Status::kBadOptions, "the name or path of a file"},
@@ -302,7 +306,8 @@ void TestChoice() {
   }
 }
 
-// Without a DSP the processor runs the model where the options say so, and says which it is.
+// Without a DSP the processor runs the model if the options allow it, and the variant names its
+// chip.
 void TestFallback() {
   for (const uint32_t code : {0x72u, 0x80000445u, 0xffffffffu, 0x27u}) {
     if (fail != nullptr) fail("remote_handle64_open", 0, static_cast<int>(code));
@@ -331,7 +336,7 @@ void TestFallback() {
   if (fail != nullptr) fail("", 0, 0);
 }
 
-// The application's memory of AllocateShared goes to the DSP as it is, all else by copies.
+// Memory from AllocateShared is passed to the DSP directly; other memory is copied.
 void TestShared() {
   Pair p;
   void *x = nullptr, *z = nullptr;
@@ -343,17 +348,17 @@ void TestShared() {
   int64_t* const at = reinterpret_cast<int64_t*>(more + 128);
   CHECK(RunWith(p.context, 10, 1, static_cast<float*>(x), more, at) == Status::kOk);
   CHECK(count("shared") == 3 && alive() == before && count("rpcmem_alloc") == 0);
-  // All of a piece.
+  // All buffers in one allocation.
   CHECK(RunWith(p.context, 20, 1, static_cast<float*>(x), more, at) == Status::kOk);
   CHECK(count("shared") == 6 && count("rpcmem_alloc") == 0);
   std::vector<float> own(84);
   CHECK(RunWith(p.context, 21, 1, own.data(), more, at) == Status::kOk);
   CHECK(count("rpcmem_alloc") == 1 && count("shared") == 9);
-  // What begins at no line is copied, too, as the DSP's vectors want lines.
+  // Buffers that do not begin at a line are copied, too, because the DSP's vectors need lines.
   fail("", 0, 0);
   CHECK(RunWith(p.context, 1, 1, own.data(), more + 1, at) == Status::kOk);
   CHECK(count("shared") == 3 && count("rpcmem_alloc") == 0);
-  // Memory that is there is not taken again.
+  // Existing memory is not allocated again.
   const int64_t n = 50;
   CHECK(rules_dnn::Reserve(p.context, &n) == Status::kOk);
   const int64_t host = taken;
@@ -365,25 +370,25 @@ void TestShared() {
   void* none = &p;
   CHECK(rules_dnn::AllocateShared(p.model, 10, &none) == Status::kDeviceMemory && none == nullptr);
   CHECK(RunOnce(p.context, 900, 1) == Status::kDeviceMemory);
-  CHECK(strstr(words, "rpcmem_alloc: no memory that both sides see (") != nullptr);
+  CHECK(strstr(words, "rpcmem_alloc: no shared memory is left (") != nullptr);
   fail("", 0, 0);
   CHECK(RunOnce(p.context, 900, 1) == Status::kOk);
   CHECK(rules_dnn::AllocateShared(p.model, size_t{1} << 31, &none) == Status::kDeviceMemory);
   CHECK(rules_dnn::AllocateShared(nullptr, 10, &none) == Status::kNullArgument);
   rules_dnn::ReleaseShared(p.model, z);
-  rules_dnn::ReleaseShared(p.model, z);  // none of ours any more
+  rules_dnn::ReleaseShared(p.model, z);  // no longer an allocation of ours
   rules_dnn::ReleaseShared(p.model, x);
 }
 
-// One change of a call on its way to the skeleton or back.
+// A change of a call on its way to the skeleton or back.
 struct Change {
   uint32_t method;
   bool after;
   int arg;  // -1: the scalars
   int64_t bytes;
   bool null;
-  int64_t word, value;  // what becomes of a number in the buffer; word -1: nothing
-  uint32_t scalars;     // added
+  int64_t word, value;  // replaces a number in the buffer; word -1: nothing
+  uint32_t scalars;     // added to the call's scalars
   bool done;
 };
 
@@ -400,15 +405,15 @@ void Apply(void* user, bool after, uint32_t* scalars, void* args) {
   c->done = true;
 }
 
-std::string said;  // of the last change
+std::string said;  // message of the last change
 
-// What a change of a run, or of another call, comes to; afterwards all is well.
+// Returns the status of a scenario with a changed call; afterwards checks that a normal one works.
 Status Changed(Change c) {
   fail("", 0, 0);
   tamper(Apply, &c);
   const Status s = Scenario(Options());
   said = std::string(message) + words;
-  if (s == Status::kBadValue || s == Status::kOk) {  // kExplain is not called before
+  if (s == Status::kBadValue || s == Status::kOk) {  // kExplain was not called before
     rules_dnn::Model* model = nullptr;
     rules_dnn::Context* context = nullptr;
     if (Create(Options(), &model) == Status::kOk) {
@@ -425,12 +430,12 @@ Status Changed(Change c) {
   return s;
 }
 
-// Every size and count of every call is checked by the skeleton.
+// The skeleton checks every size and count of every call.
 void TestMalformedCalls() {
   struct {
     rpc::Method method;
     int in, out;
-    bool loud;  // the caller is told
+    bool loud;  // the caller receives an error
   } const all[] = {{rpc::Method::kIdentify, 1, 1, true}, {rpc::Method::kCreate, 1, 1, true},
                    {rpc::Method::kDestroy, 1, 1, false}, {rpc::Method::kReserve, 2, 1, true},
                    {rpc::Method::kRun, 3, 4, true},      {rpc::Method::kExplain, 1, 2, false}};
@@ -447,11 +452,11 @@ void TestMalformedCalls() {
       if (m.method == rpc::Method::kExplain && i == 2) continue;  // a text of any capacity
       refused({method, false, i, -1, false, -1, 0, 0, false});
       refused({method, false, i, 0, true, -1, 0, 0, false});
-      const bool larger = m.method == rpc::Method::kRun && i >= 5;  // outputs may be
+      const bool larger = m.method == rpc::Method::kRun && i >= 5;  // output buffers may be larger
       if (!larger) refused({method, false, i, 1, false, -1, 0, 0, false});
     }
   }
-  // A context that is not there, of a run.
+  // An unknown context in a run.
   Change c = {static_cast<uint32_t>(rpc::Method::kRun), false, 0, 0, false, 0, 77, 0, false};
   CHECK(Changed(c) == Status::kDeviceFailed && said.find("malformed") != std::string::npos);
   // Another protocol.
@@ -460,28 +465,28 @@ void TestMalformedCalls() {
   // Dims that the stub would not send.
   c = {static_cast<uint32_t>(rpc::Method::kRun), false, 1, 0, false, 0, 1 << 20, 0, false};
   CHECK(Changed(c) == Status::kBadDims);
-  c.value = 4;  // with buffers of other sizes
+  c.value = 4;  // buffers of other sizes
   CHECK(Changed(c) == Status::kBufferSize);
-  // A method that nobody has.
+  // An unknown method.
   c = {static_cast<uint32_t>(rpc::Method::kRun), false, -1, 0, false, -1, 0, 20u << 24, false};
   CHECK(Changed(c) != Status::kOk);
 }
 
-// Nothing that comes back is believed.
+// The stub checks everything in a reply.
 void TestMalformedReplies() {
   const uint32_t run = static_cast<uint32_t>(rpc::Method::kRun);
   const struct {
     Change change;
     const char* said;
   } all[] = {
-      {{run, true, 3, 0, false, 0, -1, 0, false}, "malformed"},                  // a status below 0
-      {{run, true, 3, 0, false, 0, 19, 0, false}, "malformed"},                  // one of ours
-      {{run, true, 3, 0, false, 0, 1 << 30, 0, false}, "malformed"},             // none
-      {{run, true, 4, 0, false, 1, 101, 0, false}, "malformed"},                 // more rows than N
-      {{run, true, 4, 0, false, 1, -1, 0, false}, "malformed"},                  // fewer than none
-      {{run, true, 4, 0, false, 1, INT64_MAX, 0, false}, "malformed"},           // all
-      {{run, true, 4, 0, false, 0, 1 << 20, 0, false}, "malformed"},             // another N
-      {{run, true, 3, 0, false, 0, 9, 0, false}, "the process on the DSP has"},  // no memory there
+      {{run, true, 3, 0, false, 0, -1, 0, false}, "malformed"},         // a negative status
+      {{run, true, 3, 0, false, 0, 19, 0, false}, "malformed"},         // a status of the stub
+      {{run, true, 3, 0, false, 0, 1 << 30, 0, false}, "malformed"},    // an unknown status
+      {{run, true, 4, 0, false, 1, 101, 0, false}, "malformed"},        // more rows than N
+      {{run, true, 4, 0, false, 1, -1, 0, false}, "malformed"},         // a negative count
+      {{run, true, 4, 0, false, 1, INT64_MAX, 0, false}, "malformed"},  // the largest number
+      {{run, true, 4, 0, false, 0, 1 << 20, 0, false}, "malformed"},    // another N
+      {{run, true, 3, 0, false, 0, 9, 0, false}, "the process on the DSP is out"},  // of memory
   };
   for (const auto& c : all) {
     const Status s = Changed(c.change);
@@ -503,7 +508,7 @@ void TestMalformedReplies() {
        0,
        false};  // 7 inputs
   CHECK(Changed(c) == Status::kForeignSkeleton);
-  // A text without end.
+  // A text without a final zero.
   c = {static_cast<uint32_t>(rpc::Method::kExplain), true, 2, 0, false, 127, -1, 0, false};
   Changed(c);
 }
@@ -519,14 +524,14 @@ void TestOptions() {
     CHECK(Create(o, &model) == Status::kBadOptions);
   }
   rules_dnn::RemoteOptions o = Options();
-  o.host.size = sizeof(rules_dnn::Options);  // of who has a model of the processor
+  o.host.size = sizeof(rules_dnn::Options);  // the size of another kind of model
   o.host.workers = 2;
   CHECK(Scenario(o) == Status::kOk);
   o.host.workers = 2000;
   CHECK(Scenario(o) == Status::kThreads);
   o = Options();
   o.library = "libnone.so";
-  o.message_bytes = 5;  // what does not fit is left out
+  o.message_bytes = 5;  // text beyond the capacity is dropped
   CHECK(Scenario(o) == Status::kNoSkeleton && strcmp(message, "remo") == 0);
   rules_dnn::Description here = kDescription;
   here.remote = nullptr;
@@ -550,7 +555,7 @@ void* Loop(void* context) {
   return nullptr;
 }
 
-// Two threads with a context each, and a thousand lives.
+// Two threads with a context each, and a thousand models.
 void TestMany() {
   {
     Pair a, b;
@@ -578,8 +583,8 @@ void FindFake() {
 
 }  // namespace
 
-// all | emulated: all, and the DSP is a process of its own | old: with a library without rpcmem |
-// none WORDS: without a library
+// all | emulated: all tests, and the DSP is a separate process | old: with a library without rpcmem
+// | none WORDS: without a library
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "none") {

@@ -1,5 +1,5 @@
-// The process on the DSP, as a program for qemu-hexagon: it loads skeleton libraries as the DSP's
-// loader does, and answers what emulated.cc asks by its standard input and output.
+// The process on the DSP, as a program for qemu-hexagon. It loads skeleton libraries like the DSP's
+// loader, and answers requests of emulated.cc through its standard input and output.
 #include <stdint.h>
 
 #include "elf.h"
@@ -7,7 +7,7 @@
 #include "stdlib.h"
 #include "string.h"
 
-enum { kLoad, kInvoke, kAlive };  // what is asked
+enum { kLoad, kInvoke, kAlive };  // requests
 enum { kMostLibraries = 64, kMostArgs = 255 + 255 + 15 + 15, kLine = 128 };
 
 typedef union {
@@ -20,19 +20,19 @@ typedef union {
 
 typedef int32_t entry(uint64_t handle, uint32_t scalars, arg* args);
 
-// Functions of libraries, with both names: one that is asked for again is there.
+// Loaded functions by library and name; a repeated request finds the first one.
 static struct {
   char names[1024];
   entry* at;
 } entries[kMostLibraries];
 static uint32_t loaded;
 
-// Memory of one call's buffers.
+// Memory of the buffers of one call.
 static uint8_t arena[64 << 20] __attribute__((aligned(4096)));
 static uint32_t used;
 
 static void read_all(void* to, uint32_t bytes) {
-  if (bytes > 0 && fread(to, 1, bytes, stdin) != bytes) exit(0);  // who asks is gone
+  if (bytes > 0 && fread(to, 1, bytes, stdin) != bytes) exit(0);  // the other side has ended
 }
 
 static uint32_t read_word(void) {

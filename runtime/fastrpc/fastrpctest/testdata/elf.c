@@ -33,7 +33,7 @@ static int32_t call(int32_t number, int32_t a, int32_t b, int32_t c, int32_t d, 
   return r0;
 }
 
-// What a library takes of the process: of a C library these functions, and nothing else.
+// The functions that a library may import: only these of a C library.
 static int32_t pieces;
 
 int32_t elf_pieces(void) { return pieces; }
@@ -57,7 +57,7 @@ static const struct {
     {"strcmp", strcmp}, {"free", counted_free}, {"malloc", counted_malloc},
 };
 
-// The file's structs (the System V ABI), of 32 bits.
+// Structs of 32-bit ELF files (the System V ABI).
 typedef struct {
   uint8_t identity[16];
   uint16_t type, machine;
@@ -103,7 +103,7 @@ static uint8_t* map(uint32_t bytes) {
   return at < 0 && at > -4096 ? NULL : (uint8_t*)at;
 }
 
-// All bytes of a file; they stay.
+// Reads a whole file; it is never freed.
 static const uint8_t* read_file(const char* name, uint32_t* bytes) {
   enum { kMost = 64 << 20 };
   const int32_t file = call(kOpenAt, kHere, (int32_t)name, 0, 0, 0, 0);
@@ -130,7 +130,7 @@ static int place(library* l) {
   return 1;
 }
 
-// The address of a symbol: the library's own, or what it takes; NULL: nobody has it.
+// Returns the address of a symbol, defined in the library or imported; NULL if it is undefined.
 static uint8_t* resolve(const library* l, const symbol* s) {
   if (s->section != 0) return l->base + s->value;
   for (uint32_t i = 0; i < sizeof(kTaken) / sizeof(kTaken[0]); ++i) {
@@ -161,7 +161,7 @@ static int relocate(const library* l, const relocation* r) {
   }
 }
 
-// Symbols and relocations. What has constructors is not what the runtime makes.
+// Binds symbols and relocations. It rejects constructors, because the runtime has none.
 static int bind(library* l) {
   const header* const h = head(l);
   for (uint32_t i = 0; i < h->section_count; ++i) {

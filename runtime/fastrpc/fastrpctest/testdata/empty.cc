@@ -1,2 +1,2 @@
-// A library that is none of FastRPC.
+// A library that is not FastRPC.
 extern "C" int nothing() { return 0; }

@@ -1,6 +1,6 @@
-// A DSP that is another process: FAKE_DSP_PROGRAM is a command that answers calls by its standard
-// input and output, as dsp.c under qemu-hexagon does. Numbers go as they are in memory: both sides
-// are little-endian.
+// A DSP in another process: FAKE_DSP_PROGRAM is a command that answers calls through its standard
+// input and output, like dsp.c under qemu-hexagon. Numbers are sent as in memory: both sides are
+// little-endian.
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -23,7 +23,7 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pid_t process = 0;
 int wire = -1;
 
-// Starts the process where there is none.
+// Starts the process if it is not running.
 bool Start() {
   if (process != 0) return true;
   const char* const program = getenv("FAKE_DSP_PROGRAM");
@@ -49,7 +49,7 @@ bool Start() {
   return false;
 }
 
-// Ends the process, in whatever it does.
+// Kills the process in any state.
 void End() {
   if (process == 0) return;
   kill(process, SIGKILL);
@@ -84,15 +84,14 @@ bool Receive(void* to, size_t bytes) {
   return true;
 }
 
-// How many arguments of each kind a call has.
+// The number of arguments of each kind in a call.
 struct Counts {
   size_t in, out, in_handles, out_handles;
   explicit Counts(uint32_t s)
       : in(s >> 16 & 255), out(s >> 8 & 255), in_handles(s >> 4 & 15), out_handles(s & 15) {}
 };
 
-// A buffer as it is told: its size, whether it is there, and of an input its bytes, as far as it
-// has them.
+// Writes a buffer: its stated size, whether it is present, and for an input the available bytes.
 void PutBuffer(std::string* ask, const Call& call, size_t i, bool in) {
   const remote_buf none = {nullptr, 0};
   const remote_buf& b = i < call.args.size() ? call.args[i].buf : none;
@@ -114,7 +113,7 @@ bool GetBuffer(const Call& call, size_t i) {
   return true;
 }
 
-// The outputs of a call that was answered.
+// Reads the outputs of a call.
 bool GetOutputs(const Counts& n, Call* call) {
   for (size_t i = n.in; i < n.in + n.out; ++i) {
     if (!GetBuffer(*call, i)) return false;
@@ -175,7 +174,7 @@ int Invoke(int library, Call* call) {
 
 void Forget(int, uint64_t) {}
 
-// As where the DSP is restarted: a skeleton that crashes in a call ends its process by itself.
+// Simulates a restart of the DSP; a skeleton that crashes in a call ends its process itself.
 void Die() {
   pthread_mutex_lock(&lock);
   End();

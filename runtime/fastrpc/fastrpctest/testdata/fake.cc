@@ -1,6 +1,6 @@
-// A FastRPC library whose DSP is near.cc's or emulated.cc's: it has that load skeletons from the
-// folder FAKE_DSP, copies what a call does not share as the driver does, and fails as it is told
-// to.
+// A fake FastRPC library; its DSP is that of near.cc or emulated.cc, which loads skeletons from the
+// folder FAKE_DSP. It copies buffers that a call does not share, like the driver, and fails on
+// demand.
 #include "fake.h"
 
 #include <pthread.h>
@@ -21,7 +21,7 @@ constexpr int kNoProcess = 39;
 struct Open {
   int library;
   uint64_t far;
-  bool gone;  // with its process
+  bool gone;  // the process has ended
 };
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -35,7 +35,7 @@ int fail_code = 0;
 Tamper tamper = nullptr;
 void* tamper_user = nullptr;
 
-// The code that this call of a function comes to by what the test asked for.
+// Counts a call and returns the code that the test requested for it.
 int Told(const char* function) {
   pthread_mutex_lock(&lock);
   const int n = ++counts[function];
@@ -44,7 +44,7 @@ int Told(const char* function) {
   return code;
 }
 
-// The process on the DSP ends: its memory goes, its handles stay until they are closed.
+// Ends the process on the DSP: its memory is freed, and its handles remain until they are closed.
 void Gone() {
   for (auto& h : handles) h.second.gone = true;
 }
@@ -153,7 +153,7 @@ int remote_handle64_invoke(uint64_t handle, uint32_t scalars, remote_arg* args) 
       pthread_mutex_unlock(&lock);
       continue;
     }
-    posix_memalign(&copies[i], 128, b.nLen);  // of no more bytes than it has
+    posix_memalign(&copies[i], 128, b.nLen);  // exactly its size, so that overruns are detected
     b.pv = copies[i];
     if (i < in) {
       memcpy(b.pv, args[i].buf.pv, b.nLen);
@@ -197,7 +197,7 @@ int remote_handle_control(uint32_t request, void* data, uint32_t bytes) {
   return 0;
 }
 
-#ifndef FAKE_OLD  // releases in which rpcmem was a library of its own
+#ifndef FAKE_OLD  // older releases, in which rpcmem was a separate library
 void* rpcmem_alloc(int heap, uint32_t flags, int size) {
   if (Told("rpcmem_alloc") != 0 || heap != 25 || flags != 1 || size <= 0) return nullptr;
   void* p = nullptr;

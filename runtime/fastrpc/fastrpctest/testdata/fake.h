@@ -1,7 +1,7 @@
-// FastRPC's types as the fake library has them, and the DSP behind it: near.cc has one in this
-// process, and emulated.cc one in another, under qemu-hexagon.
+// The fake library's FastRPC types, and its DSP: near.cc implements it in this process, emulated.cc
+// in another one under qemu-hexagon.
 //
-// The declarations are the fake's own: what the runtime declares is held against them.
+// The declarations are independent of the runtime's, so that the compiler can compare them.
 #ifndef FASTRPCTEST_FAKE_H_
 #define FASTRPCTEST_FAKE_H_
 
@@ -31,9 +31,9 @@ namespace dsp {
 constexpr int kNoSuchFile = static_cast<int>(0x80000445);
 constexpr int kUnableToLoad = static_cast<int>(0x80000406);
 constexpr int kNoSymbol = static_cast<int>(0x80000442);
-constexpr int kReset = 104;  // the process is gone
+constexpr int kReset = 104;  // the process has ended
 
-// A call: arguments as they are told, and how many bytes each buffer has indeed.
+// A call: the stated arguments, and the real size of each buffer.
 struct Call {
   uint64_t handle;
   uint32_t scalars;
@@ -41,17 +41,17 @@ struct Call {
   std::vector<size_t> room;
 };
 
-// Loads a library and finds a function in it: a code, and a number of its own.
+// Loads a library and finds a function in it; returns a code and stores the library's number.
 int Load(const std::string& file, const std::string& symbol, int* library);
 
-// Calls that function: what it returns, or kReset.
+// Calls that function; returns its result, or kReset.
 int Invoke(int library, Call* call);
 
-// The process ends. Sessions that it had are told one by one first.
+// Forget tells a library that one of its sessions has ended; Die ends the process.
 void Forget(int library, uint64_t handle);
 void Die();
 
-// How many pieces of memory libraries have there.
+// Returns the number of allocations that libraries hold there.
 int Alive();
 
 }  // namespace dsp

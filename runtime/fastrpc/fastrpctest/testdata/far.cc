@@ -1,4 +1,4 @@
-// The model's skeleton, or with GRAPH or WEIGHTS that of another one.
+// The model's skeleton, or with GRAPH or WEIGHTS the skeleton of another model.
 #include "model.h"
 #include "runtime/fastrpc/skeleton.h"
 #include "runtime/fastrpc/wire.h"

@@ -1,5 +1,5 @@
-// A model for both sides: z = 2 * x + 1, and which rows of x begin with a number above 0. It
-// refuses rows that begin with 13, and ends its process at one that begins with 666.
+// A model for both sides: z = 2 * x + 1, and the rows of x that begin with a positive number. It
+// rejects rows that begin with 13, and ends its process at a row that begins with 666.
 #ifndef FASTRPCTEST_MODEL_H_
 #define FASTRPCTEST_MODEL_H_
 

@@ -1,4 +1,4 @@
-// A DSP that is this process.
+// A DSP in this process.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-// A network of many launches: each adds to what the one before it left, in its place, so that a
-// launch which ran twice, or with what another run had, shows.
+// A network of many launches. Each adds to the result of the previous one in place, so that a
+// launch that runs twice or uses another run's data is detected.
 #ifndef RULES_DNN_RUNTIME_OPENCL_BACKENDTEST_CHAIN_H_
 #define RULES_DNN_RUNTIME_OPENCL_BACKENDTEST_CHAIN_H_
 
@@ -10,14 +10,15 @@
 #include "model.h"
 #include "runtime/opencl/replay.h"
 
-// What the next runs do: launches of a segment, and segments with a copy to the host and back
-// between, or to the device alone, with more work-items than there are elements.
+// The shape of the next runs: launches of a segment, and segments separated by a copy to the host
+// and back, or only to the device. idle_items adds work-items beyond the elements.
 inline int launches = 5, segments = 1;
 inline bool overwrites = false;
 inline int64_t idle_items = 0;
 inline int32_t first_block = 7;
 
-// Every launch adds 1 + N: x, at byte 128 of the arena, becomes y behind it, and y becomes x.
+// Every launch adds 1 + N. x is at byte 128 of the arena and y behind it; they swap roles after
+// each launch.
 inline Status Launches(const rules_dnn::Ctx* c) {
   const int64_t n = c->sym[0], at[] = {32, 32 + n};
   int k = 0;
@@ -64,7 +65,7 @@ inline float Want(float x, int64_t n) {
 
 constexpr int kPatience = cl::kPatience;
 
-// Without an image, which other dimensions would make anew.
+// The device without an image, which would be reallocated for other dimensions.
 inline rules_dnn::DeviceInfo Imageless() {
   rules_dnn::DeviceInfo info = kDevice;
   info.image_count = 0;
@@ -85,7 +86,7 @@ inline rules_dnn::DeviceOptions Always() {
   return o;
 }
 
-// A model and a context of it.
+// A model and one context of it.
 struct Life {
   rules_dnn::Model* model = nullptr;
   rules_dnn::Context* context = nullptr;
@@ -111,7 +112,7 @@ struct Life {
     return s;
   }
 
-  // Launches and replays of a run that succeeds.
+  // Checks the numbers of launches and replays of a successful run.
   void Expect(int launched, int replayed, int64_t n = 5) {
     fail("", 0, 0);
     CHECK(Run(n) == Status::kOk);

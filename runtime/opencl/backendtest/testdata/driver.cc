@@ -1,5 +1,4 @@
-// Runs a model of one launch by the runtime with the fake OpenCL library, in every way in which a
-// call of it may fail.
+// Runs a model of one launch with the fake OpenCL library, and makes each OpenCL call fail.
 #include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -9,7 +8,7 @@
 
 namespace {
 
-// The processor reads and writes input and output, too.
+// A program whose input and output the processor reads and writes, too.
 Status HostProgram(const rules_dnn::Ctx* c) {
   const int64_t n = c->sym[0];
   Status s = dnn_to_device(c, {dnn_kind::kArena, 128}, c->in[0], 4 * n);
@@ -25,7 +24,7 @@ Status Create(const rules_dnn::DeviceOptions& o, rules_dnn::Model** model) {
   return CreateModel(&kDescription, o, model);
 }
 
-// One run of N elements; checks the numbers where it succeeds.
+// Runs once with N elements, and checks the result if it succeeds.
 Status RunOnce(rules_dnn::Context* context, int64_t n, float first) {
   std::vector<float> x(static_cast<size_t>(n), 2), y(static_cast<size_t>(n), 0);
   if (n > 0) x[0] = first;
@@ -45,7 +44,7 @@ struct Expected {
   Status status;
 };
 
-// All that a model's life has: what fails first.
+// Creates, runs and destroys a model; returns the first failure.
 Status Scenario(const rules_dnn::DeviceOptions& o) {
   rules_dnn::Model* model = nullptr;
   Status s = Create(o, &model);
@@ -67,7 +66,7 @@ Status Scenario(const rules_dnn::DeviceOptions& o) {
   return s;
 }
 
-// Every call of every function fails once, with each code that drivers give there.
+// Makes every call of every function fail once, with each code that drivers return there.
 void TestFailures() {
   const Expected all[] = {
       {"clGetPlatformIDs", -1001, Status::kNoDevice},
@@ -113,13 +112,13 @@ void TestFailures() {
       Clean();
     }
   }
-  fail("clGetDeviceInfo", 0, -5);  // of each call: nothing is known of any device
+  fail("clGetDeviceInfo", 0, -5);  // for each call: no information about any device
   CHECK(Scenario(Options()) != Status::kOk);
   Clean();
   fail("", 0, 0);
 }
 
-// The message is a text whatever is wrong.
+// The message is a valid string after any failure.
 void TestMessage() {
   rules_dnn::DeviceOptions o = Options();
   o.host.variant = "none";
@@ -140,7 +139,7 @@ void TestMessage() {
   Clean();
 }
 
-// A context that failed for want of memory runs again once there is some.
+// A context that failed for lack of memory runs again when memory is available.
 void TestRecovers() {
   rules_dnn::Model* model = nullptr;
   rules_dnn::Context* context = nullptr;
@@ -160,7 +159,7 @@ void TestRecovers() {
   Clean();
 }
 
-// A kernel that refuses a value is named, and the next run begins afresh.
+// The kernel that rejects a value is named, and the next run is not affected.
 void TestRefuses() {
   rules_dnn::Model* model = nullptr;
   rules_dnn::Context* context = nullptr;
@@ -169,7 +168,7 @@ void TestRefuses() {
   CHECK(RunOnce(context, 5, -1) == Status::kBadValue);
   CHECK(strstr(words, "Add (the node)") != nullptr);
   CHECK(RunOnce(context, 5, 1) == Status::kOk);
-  fail("clEnqueueReadBuffer", 2, -36);  // that of the flags
+  fail("clEnqueueReadBuffer", 2, -36);  // the read of the flags
   CHECK(RunOnce(context, 5, -1) == Status::kDeviceLost);
   fail("", 0, 0);
   rules_dnn::ContextDestroy(context);
@@ -177,17 +176,17 @@ void TestRefuses() {
   Clean();
 }
 
-// Two contexts have the weights and the program of one model.
+// Two contexts share the weights and the program of one model.
 void TestShares() {
   fail("", 0, 0);
   CHECK(Scenario(Options()) == Status::kOk);
-  CHECK(count("clCreateKernel") == 2 && count("clCreateCommandQueue") == 2);  // each its own
+  CHECK(count("clCreateKernel") == 2 && count("clCreateCommandQueue") == 2);  // one each
   CHECK(count("weights") == 1 && count("clBuildProgram") == 1);
   Clean();
 }
 
-// Kernels have what only some drivers take where this one compiles the probe of it: that is asked
-// once, and not where the compiled kernels are kept.
+// The kernels use a driver's extension if the driver compiles the probe for it. The probe is
+// compiled once, and not if the compiled kernels are cached.
 void TestProbe(const std::string& folder) {
   rules_dnn::DeviceInfo info = kDevice;
   info.probe = "the probe";
@@ -221,7 +220,7 @@ void TestProbe(const std::string& folder) {
   Clean();
 }
 
-// Nothing is allocated in a run whose dims are known.
+// A run with known dims allocates nothing.
 void TestAllocatesNothing() {
   rules_dnn::Model* model = nullptr;
   rules_dnn::Context* context = nullptr;
@@ -258,7 +257,7 @@ void TestChoice() {
   CHECK(With(nullptr, "slow") == Status::kOk);
   CHECK(With("1", "0") == Status::kOk && With("", "") == Status::kOk);
   CHECK(With("7", nullptr) == Status::kNoDevice);
-  CHECK(With("", "1") == Status::kNoDevice);  // a number is one of its platform, as they are listed
+  CHECK(With("", "1") == Status::kNoDevice);  // a number selects among its platform's devices
   CHECK(strstr(message, "(platform: any, device: 1)") != nullptr);
   CHECK(With("One", "GPU") == Status::kNoDevice);
   CHECK(strstr(message, "platform 1 \"Fake Two\" with device 0 \"fast GPU\"") != nullptr);
@@ -276,7 +275,7 @@ void TestChoice() {
   CHECK(With(nullptr, nullptr) == Status::kUnsupportedDevice);
   unsetenv("FAKE_IMAGES");
   rules_dnn::DeviceOptions o = Options();
-  o.message_bytes = 5;  // what does not fit is left out
+  o.message_bytes = 5;  // text beyond the capacity is dropped
   o.platform = "7";
   CHECK(Scenario(o) == Status::kNoDevice && strcmp(message, "no d") == 0);
   Clean();
@@ -298,14 +297,14 @@ void TestOwn() {
     CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another device") != nullptr);
     o.device = "1";
     CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "another device") != nullptr);
-    o.device = "0";  // of the context's devices
+    o.device = "0";  // among the context's devices
     CHECK(Scenario(o) == Status::kOk);
     fail("clGetContextInfo", 1, -34);
     CHECK(Scenario(o) == Status::kBadOptions);
     fail("", 0, 0);
     o.device = nullptr;
     setenv("FAKE_QUEUE", "out of order", 1);
-    CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "in order") != nullptr);
+    CHECK(Scenario(o) == Status::kBadOptions && strstr(message, "in-order") != nullptr);
     unsetenv("FAKE_QUEUE");
     o.queue = nullptr;
     CHECK(Scenario(o) == Status::kOk);
@@ -334,7 +333,7 @@ void TestOwn() {
   Clean();
 }
 
-// A model and a context of it in the application's OpenCL context.
+// A model and one context of it in the application's OpenCL context.
 struct Session {
   rules_dnn::Model* model = nullptr;
   rules_dnn::Context* context = nullptr;
@@ -381,8 +380,8 @@ rules_dnn::Description Hosted(rules_dnn::DeviceInfo* info) {
   return d;
 }
 
-// Inputs and outputs in the device's memory, and events, where the processor touches them and where
-// it does not.
+// Inputs and outputs in the device's memory, and events, with and without steps on the processor
+// that access them.
 void TestStart() {
   rules_dnn::DeviceInfo info;
   const rules_dnn::Description hosted = Hosted(&info);
@@ -396,7 +395,7 @@ void TestStart() {
     CHECK(s.Start(x, y) == Status::kOk);
     CHECK(count("clEnqueueCopyBuffer") == (moves ? 2 : 0));
     CHECK(count("clEnqueueReadBuffer") == (moves ? 0 : 2));
-    CHECK(count("clFinish") == 0 && count("clFlush") == 1);  // the device has it all
+    CHECK(count("clFinish") == 0 && count("clFlush") == 1);  // everything is enqueued
     CheckFilled(a);
     CHECK(s.Wait() == Status::kOk && s.Wait() == Status::kOk);
     const int before = alive();
@@ -413,16 +412,16 @@ void TestStart() {
     CheckFilled(a);
     a.api.ReleaseEvent(static_cast<cl::Event>(done));
     a.api.ReleaseEvent(static_cast<cl::Event>(mine));
-    CHECK(alive() == before && taken == host);  // nothing is allocated in a run
-    CHECK(s.Start(x, y, &events) == Status::kForeign && done == nullptr);  // the event is gone
-    // One of both in the processor's memory.
+    CHECK(alive() == before && taken == host);  // a run allocates nothing
+    CHECK(s.Start(x, y, &events) == Status::kForeign && done == nullptr);  // the event was released
+    // One of input and output is in host memory.
     std::vector<float> there(5, 1);
     const Buffer h = {nullptr, 0, there.data()};
     Fill(a, 0);
     CHECK(s.Start(x, h) == Status::kOk && there[4] == 4 + 1 + 5);
     CHECK(s.Start(h, y) == Status::kOk && s.Start(h, h) == Status::kOverlap);
     CHECK(RunOnce(s.context, 5, 2) == Status::kOk);
-    // A value that the device refuses is told later, once.
+    // A value that the device rejects is reported later, once.
     Fill(a, -1);
     CHECK(s.Start(x, y) == Status::kOk && s.Start(x, y) == Status::kOk);
     CHECK(s.Wait() == Status::kBadValue && strstr(words, "Add (the node)") != nullptr);
@@ -442,7 +441,7 @@ void TestStart() {
   Clean();
 }
 
-// Memory and events that a run cannot take, each with the name of what it is about.
+// Memory and events that a run must reject, with the name that the message begins with.
 void TestForeign() {
   Application a;
   Session s(a, &kDescription);
@@ -459,7 +458,7 @@ void TestForeign() {
   } all[] = {
       {{foreign, 0, nullptr}, y, Status::kForeign, "input x: "},
       {x, {foreign, 0, nullptr}, Status::kForeign, "output y: "},
-      {{image, 0, nullptr}, y, Status::kForeign, "no buffer"},
+      {{image, 0, nullptr}, y, Status::kForeign, "not a buffer"},
       {{&none, 0, nullptr}, y, Status::kForeign, "clGetMemObjectInfo: CL_INVALID_MEM_OBJECT (-38)"},
       {{a.x, 48, nullptr}, y, Status::kBufferSize, "input x: "},
       {{a.x, 1000, nullptr}, y, Status::kBufferSize, "input x: "},
@@ -481,7 +480,7 @@ void TestForeign() {
   CHECK(rules_dnn::Start(s.context, &n, nullptr, &y, nullptr) == Status::kNullArgument);
   CHECK(rules_dnn::Start(nullptr, &n, &x, &y, nullptr) == Status::kNullArgument);
   CHECK(rules_dnn::Wait(nullptr) == Status::kNullArgument);
-  // A model that has a context of its own can take no memory of the application.
+  // A model with its own OpenCL context cannot use the application's memory.
   rules_dnn::Model* model = nullptr;
   rules_dnn::Context* own = nullptr;
   CHECK(Create(Options(), &model) == Status::kOk);
@@ -492,8 +491,8 @@ void TestForeign() {
   for (const cl::Memory m : {foreign, image}) a.api.ReleaseMemObject(m);
 }
 
-// A call that is refused ends nothing: what was started before it is waited for, and what the
-// device refuses of that is told, not what the call's own buffers are.
+// A rejected call ends nothing: Wait waits for earlier runs. It reports a value that the device
+// rejected in these, not the buffers of the rejected call.
 void TestWaitsForAll() {
   Application a;
   const Buffer x = {a.x, 8, nullptr}, y = {a.y, 16, nullptr}, odd = {a.y, 2, nullptr};
@@ -507,7 +506,7 @@ void TestWaitsForAll() {
     Fill(a, 0);
     CHECK(s.Start(x, y) == Status::kOk && refuse() == refused);
     fail("", 0, 0);
-    CHECK(s.Wait() == refused && count("clEnqueueReadBuffer") == 1);  // of the flags
+    CHECK(s.Wait() == refused && count("clEnqueueReadBuffer") == 1);  // the read of the flags
     CHECK(s.Wait() == refused && count("clEnqueueReadBuffer") == 1);
     Fill(a, -1);
     CHECK(s.Start(x, y) == Status::kOk && refuse() == refused);
@@ -520,7 +519,7 @@ void TestWaitsForAll() {
   }
 }
 
-// What an observer of launches saw.
+// Records the calls of a launch observer.
 struct Seen {
   int launched = 0, took = 0;
   double ms = 0;
@@ -536,7 +535,7 @@ struct Seen {
   }
 };
 
-// Times of kernels, told when runs end, and no clocks without an observer.
+// Times of kernels are reported when runs end, and kernels are timed only with an observer.
 void TestClocks() {
   Application a;
   const Buffer x = {a.x, 8, nullptr}, y = {a.y, 16, nullptr};
@@ -550,7 +549,7 @@ void TestClocks() {
     CHECK(RunOnce(s.context, 5, 1) == Status::kOk && seen.launched == 1 && seen.took == 0);
     CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
     CHECK(RunOnce(s.context, 5, 1) == Status::kOk && seen.took == 1 && seen.ms == 2);
-    for (int i = 0; i < 600; ++i) CHECK(s.Start(x, y) == Status::kOk);  // more than events are kept
+    for (int i = 0; i < 600; ++i) CHECK(s.Start(x, y) == Status::kOk);  // more than kMostTimed
     CHECK(seen.took < 601);
     CHECK(s.Wait() == Status::kOk && seen.launched == 602 && seen.took == 601 && seen.ms == 1202);
     CHECK(s.Start(x, y) == Status::kOk);
@@ -559,7 +558,7 @@ void TestClocks() {
     CHECK(s.Start(x, y) == Status::kOk && RunOnce(s.context, 5, 1) == Status::kOk);
     CHECK(alive() == before && seen.launched == 603 && seen.took == 602);
     CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
-    CHECK(s.Start(x, y) == Status::kOk);  // nobody waits: the events go with the context
+    CHECK(s.Start(x, y) == Status::kOk);  // no Wait: the context releases the events
   }
   for (const char* f : {"clGetEventProfilingInfo", "clEnqueueNDRangeKernel", "clFinish"}) {
     Session s(a, &kDescription);
@@ -569,7 +568,7 @@ void TestClocks() {
     fail("", 0, 0);
     CHECK(RunOnce(s.context, 5, 1) == Status::kOk);
   }
-  {  // Who is not to be told any more is not, whatever fails.
+  {  // After it is removed, an observer is not called, even if a call fails.
     Session s(a, &kDescription);
     CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOk);
     CHECK(s.Start(x, y) == Status::kOk);
@@ -583,14 +582,14 @@ void TestClocks() {
     CHECK(seen.launched == before.launched && seen.took == before.took);
   }
   Session s(a, &kDescription);
-  fail("clCreateCommandQueue", 2, -6);  // the one with clocks
+  fail("clCreateCommandQueue", 2, -6);  // the timed queue
   CHECK(rules_dnn::ObserveLaunches(s.context, &both) == Status::kOutOfMemory);
   fail("", 0, 0);
   CHECK(RunOnce(s.context, 5, 1) == Status::kOk);
   CHECK(rules_dnn::ObserveLaunches(nullptr, &both) == Status::kNullArgument);
 }
 
-// Each call of the driver in a started run fails once.
+// Makes each driver call in a started run fail once.
 void TestStartFails() {
   rules_dnn::DeviceInfo info;
   const rules_dnn::Description hosted = Hosted(&info);
@@ -665,7 +664,7 @@ void Put(const std::string& path, const std::string& text) {
   fclose(f);
 }
 
-// Whether a model is created without the driver's compiler.
+// Reports whether a model is created without the driver's compiler.
 bool FromCache(const rules_dnn::DeviceOptions& o) {
   fail("", 0, 0);
   CHECK(Scenario(o) == Status::kOk);
@@ -675,8 +674,8 @@ bool FromCache(const rules_dnn::DeviceOptions& o) {
   return !built;
 }
 
-// A disk that takes some bytes of an entry and no more: the model is there, and no part of an
-// entry.
+// The disk becomes full while an entry is written: the model is created, and no partial entry
+// remains.
 void TestFullDisk(const std::string& cache) {
   rules_dnn::DeviceOptions o = Options();
   o.cache = cache.c_str();
@@ -702,7 +701,7 @@ void TestCache(const std::string& folder) {
   const std::string path = Entries(cache)[0], whole = Contents(path);
   CHECK(path.rfind(".clbin") == path.size() - 6);
   CHECK(FromCache(o));
-  for (size_t i = 0; i < whole.size(); ++i) {  // each byte damaged, and each shorter file
+  for (size_t i = 0; i < whole.size(); ++i) {  // each byte damaged, and each truncated file
     std::string bad = whole;
     bad[i] = static_cast<char>(bad[i] ^ 1);
     Put(path, bad);
@@ -715,17 +714,17 @@ void TestCache(const std::string& folder) {
   Put(path, whole + "x");
   CHECK(!FromCache(o) && FromCache(o));
   for (const char* f : {"clCreateProgramWithBinary", "clBuildProgram"}) {
-    fail(f, 1, -42);  // the driver refuses its own binary
+    fail(f, 1, -42);  // the driver rejects its own binary
     CHECK(Scenario(o) == Status::kOk && count("clCreateProgramWithSource") == 1);
     Clean();
   }
   fail("clGetProgramInfo", 0, -5);
   CHECK(Scenario(o) == Status::kOk);
   Clean();
-  setenv("FAKE_DRIVER", "2.0", 1);  // another driver, another entry
+  setenv("FAKE_DRIVER", "2.0", 1);  // another driver uses another entry
   CHECK(!FromCache(o) && FromCache(o));
   CHECK(Entries(cache).size() == 2);
-  Put(Entries(cache)[0], Contents(Entries(cache)[1]));  // a foreign entry by this name
+  Put(Entries(cache)[0], Contents(Entries(cache)[1]));  // another entry's content under this name
   unsetenv("FAKE_DRIVER");
   const bool first = FromCache(o);
   setenv("FAKE_DRIVER", "2.0", 1);
@@ -733,7 +732,7 @@ void TestCache(const std::string& folder) {
   unsetenv("FAKE_DRIVER");
   const std::string file = folder + "/file";
   Put(file, "");
-  o.cache = file.c_str();  // no folder
+  o.cache = file.c_str();  // not a folder
   CHECK(!FromCache(o) && !FromCache(o));
   o.cache = "/dev/full/cache";
   CHECK(!FromCache(o));
@@ -741,8 +740,8 @@ void TestCache(const std::string& folder) {
   TestFullDisk(folder + "/full");
 }
 
-// One of several processes with one folder: whatever the others write or take away, the model is
-// there.
+// One of several processes that share a folder: the model is created even if others write or remove
+// entries.
 void Share(const std::string& cache) {
   rules_dnn::DeviceOptions o = Options();
   o.cache = cache.c_str();

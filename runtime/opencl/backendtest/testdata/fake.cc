@@ -1,6 +1,6 @@
-// An OpenCL library of two platforms whose devices compute one kernel: "add" writes x + w + n to y
-// for each work-item, and sets its flag where x is negative. It counts what is alive and fails
-// where it is told to.
+// A fake OpenCL library with two platforms. Their devices compute one kernel: "add" writes x + w +
+// n to y for each work-item, and sets its flag if x is negative. The library counts objects and
+// fails at the calls that a test selects.
 #include "fake.h"
 
 namespace {
@@ -14,8 +14,8 @@ constexpr char kBinary[] = "binary of ";
 
 }  // namespace
 
-// The arguments are y, x, w, n and the flag; each buffer is followed by the element that it begins
-// at.
+// The arguments are y, x, w, n and the flag; each buffer is followed by the index of its first
+// element.
 cl::Int Compute(const Launched& l) {
   const auto buffer = [&](size_t i) {
     cl::Memory m;

@@ -1,4 +1,4 @@
-// What the parts of the fake OpenCL library share: objects, and which call is to fail.
+// Shared parts of the fake OpenCL library: its objects, and the call that has to fail.
 #ifndef RULES_DNN_RUNTIME_OPENCL_BACKENDTEST_FAKE_H_
 #define RULES_DNN_RUNTIME_OPENCL_BACKENDTEST_FAKE_H_
 
@@ -28,11 +28,11 @@ struct Object {
   int references;
   std::vector<uint8_t> bytes;
   std::vector<std::vector<uint8_t>> args;
-  void* of = nullptr;  // a queue's context, or a memory's
+  void* of = nullptr;  // the context of a queue or of memory
   bool image = false, clocks = false;
   bool built = false;
-  std::vector<Launched> launches = {};       // recorded
-  bool finalized = false, overlaps = false;  // likewise
+  std::vector<Launched> launches = {};       // recorded launches of a command buffer
+  bool finalized = false, overlaps = false;  // of a command buffer
   bool running = false;                      // started, and its queue has not been waited for since
 };
 
@@ -42,7 +42,7 @@ inline std::string failing;
 inline int nth = 0;
 inline cl::Int failure = 0;
 
-// The code that a call is to give.
+// Counts a call and returns its code.
 inline cl::Int Call(const char* name) {
   const int n = ++calls[name];
   return name == failing && (n == nth || nth == 0) ? failure : 0;
@@ -64,7 +64,7 @@ Object* Get(T x, char kind) {
   return o;
 }
 
-// Whether something is part of a buffer of launches, which has to go first.
+// Reports whether a command buffer still uses an object.
 inline bool Recorded(const Object* o) {
   for (const Object* b : alive) {
     if (b->kind == 'b' && b->of == o) return true;
@@ -102,22 +102,23 @@ inline std::string Env(const char* name, const char* otherwise) {
   return s == nullptr ? otherwise : s;
 }
 
-// Takes as many microseconds as a variable says.
+// Sleeps for the microseconds that an environment variable states.
 inline void Dawdle(const char* name) {
   usleep(static_cast<useconds_t>(atoi(Env(name, "0").c_str())));
 }
 
-// Runs a kernel; the code of a launch that is none.
+// Runs a kernel; returns an error code if the launch is not valid.
 cl::Int Compute(const Launched& l);
 
-// Ends all that a queue has started.
+// Ends all commands of a queue.
 inline void Wait(const void* queue) {
   for (Object* o : alive) {
     if (o->kind == 'b' && o->of == queue) o->running = false;
   }
 }
 
-// What a device says of buffers of launches, and the functions that make them; null: none.
+// Answers a device's queries about command buffers, and returns the functions for them; null: there
+// is none.
 bool RecordingInfo(cl::Uint what, size_t capacity, void* to, size_t* size, cl::Int* code);
 void* RecordingFunction(const std::string& name);
 

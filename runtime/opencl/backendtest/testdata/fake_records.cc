@@ -1,6 +1,6 @@
-// cl_khr_command_buffer as the fake library has it: $FAKE_RECORDS is the version that devices list,
-// $FAKE_CAN and $FAKE_WANTS what buffers can and what they ask of queues, and $FAKE_WITHOUT a
-// function that is missing.
+// The fake library's cl_khr_command_buffer. $FAKE_RECORDS is the version that devices list,
+// $FAKE_CAN and $FAKE_WANTS are capabilities and required queue properties of command buffers, and
+// $FAKE_WITHOUT is a missing function.
 #include <stdio.h>
 
 #include "fake.h"
@@ -30,7 +30,7 @@ Record clCreateCommandBufferKHR(cl::Uint n, const cl::Queue* queues, const cl::B
   if (n != 1) abort();
   const bool flagged = properties != nullptr;
   if (flagged && (properties[0] != 0x1293 || properties[1] != 1 || properties[2] != 0)) abort();
-  // Devices that cannot do it, and later versions, know no such flag.
+  // Devices without this capability, and later versions, do not know the flag.
   const bool knows = (Version() & 0xfff) < 8 && Env("FAKE_CAN", "4") == "4";
   const cl::Int result = Call("clCreateCommandBufferKHR");
   const Record r = Make<Record>('b', flagged && !knows ? -30 : result, code);
@@ -63,7 +63,7 @@ cl::Int clFinalizeCommandBufferKHR(Record r) {
   Get(r, 'b')->finalized = code == 0;
   return code;
 }
-// Without a place for the event it crashes, as PoCL's did.
+// It crashes without an event, as PoCL did.
 cl::Int clEnqueueCommandBufferKHR(cl::Uint n, cl::Queue* queues, Record r, cl::Uint,
                                   const cl::Event*, cl::Event* event) {
   Object* const o = Get(r, 'b');
@@ -91,7 +91,7 @@ bool RecordingInfo(cl::Uint what, size_t capacity, void* to, size_t* size, cl::I
   const cl::Bits can = static_cast<cl::Bits>(atoi(Env("FAKE_CAN", "4").c_str()));
   const cl::Bits wants = static_cast<cl::Bits>(atoi(Env("FAKE_WANTS", "0").c_str()));
   switch (what) {
-    case 0x1060:  // of OpenCL 3.0
+    case 0x1060:  // a number of OpenCL 3.0
       *code = lists ? Give(all, sizeof(all), capacity, to, size) : -30;
       return true;
     case 0x12a9:

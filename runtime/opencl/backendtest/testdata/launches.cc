@@ -1,5 +1,5 @@
-// Many small launches on the machine's OpenCL device, one by one and replayed: the same bytes, no
-// growth, and what a launch takes. Without a device there is nothing to run.
+// Many small launches on the machine's OpenCL device, separately and replayed: results are equal,
+// memory does not grow, and the time of a launch is printed. Without a device it does nothing.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -71,7 +71,7 @@ struct Runs {
   }
 };
 
-// Kilobytes of the process in memory.
+// Returns the resident kilobytes of the process.
 long Resident() {
   FILE* const f = fopen("/proc/self/statm", "r");
   long size = 0, pages = 0;
@@ -80,7 +80,7 @@ long Resident() {
   return pages * 4;
 }
 
-// Dimensions that change now and then, and each time; a loop's worth of segments.
+// Dimensions that change sometimes, and in each run; with as many segments as a loop has.
 void Check(Runs* const (&all)[3]) {
   const cl::ContextState* const state = all[1]->state();
   for (const int parts : {1, 3}) {

@@ -1,5 +1,5 @@
-// A model for the fake OpenCL library, and an application that has memory and a queue of its own:
-// what drivers here run. Each is one source file.
+// A model for the fake OpenCL library, and an application with its own memory and queue. Each
+// driver is one source file.
 #ifndef RULES_DNN_RUNTIME_OPENCL_BACKENDTEST_MODEL_H_
 #define RULES_DNN_RUNTIME_OPENCL_BACKENDTEST_MODEL_H_
 
@@ -56,7 +56,7 @@ constexpr rules_dnn::Dim kDims[] = {{{1, 0, 0, -1}, "N"}};
 constexpr rules_dnn::TensorInfo kInputs[] = {{"x", "f32", 4, 1, kDims}};
 constexpr rules_dnn::TensorInfo kOutputs[] = {{"y", "f32", 4, 1, kDims}};
 
-// y lies in the arena from byte 128 + 4 * N on, x from 128 on.
+// y is in the arena from byte 128 + 4 * N on, x from 128 on.
 inline Status Compute(const rules_dnn::Ctx* c) {
   const int64_t n = c->sym[0];
   const dnn_arg args[] = {{dnn_kind::kArena, 32 + n},
@@ -116,7 +116,7 @@ inline void Clean() {
   CHECK(taken == 0);
 }
 
-// What an application has of the first device.
+// An application's objects on the first device.
 struct Application {
   cl::Api api;
   cl::Context context, other;
@@ -155,7 +155,7 @@ inline void Fill(const Application& a, float first) {
   a.api.EnqueueWriteBuffer(a.queue, a.y, 1, 0, sizeof(y), y, 0, nullptr, nullptr);
 }
 
-// Finds the fake library's functions.
+// Looks up the fake library's functions.
 inline void LookAtFake() {
   void* const fake = dlopen("libOpenCL.so.1", RTLD_NOW);
   CHECK(fake != nullptr);

@@ -1,10 +1,10 @@
-// Runs whose launches the driver records, with the fake OpenCL library: what is started when, that
-// what changes is never replayed, and every call of the extension that may fail.
+// Runs whose launches the driver records, with the fake OpenCL library. Checks when launches start,
+// that changed launches are never replayed, and that every call of the extension may fail.
 #include "chain.h"
 
 namespace {
 
-// The first runs launch, and from then on the driver is called once a segment.
+// The first runs launch; later ones call the driver once for each segment.
 void TestReplays() {
   for (segments = 1; segments <= 3; ++segments) {
     Life life(Always());
@@ -15,7 +15,7 @@ void TestReplays() {
     for (int i = 0; i < 1000; ++i) {
       life.Expect(0, segments);
       CHECK(count("clSetKernelArg") == 0 && count("clReleaseEvent") == segments);
-      overwrites = i % 2 == 0;  // what is copied to the device comes after what is launched
+      overwrites = i % 2 == 0;  // a copy to the device follows the launches
     }
     overwrites = false;
     CHECK(alive() == before && taken == host);
@@ -24,7 +24,7 @@ void TestReplays() {
   Clean();
 }
 
-// What a launch is made of changes: dimensions, the memory that they need, the way of the program.
+// Changes of what launches depend on: dimensions, their memory, and the path through the program.
 void TestChanges() {
   Life life(Always());
   const auto settle = [&](int64_t n) {
@@ -37,15 +37,15 @@ void TestChanges() {
     return 0;
   };
   CHECK(settle(5) == kPatience);
-  CHECK(settle(7) == kPatience);      // more memory: the record went before launches differed
-  CHECK(settle(5) == 2 * kPatience);  // in the same; a record that was of no use makes for patience
-  CHECK(settle(3000) == 2 * kPatience);  // more
+  CHECK(settle(7) == kPatience);      // larger memory: the record is dropped before launches differ
+  CHECK(settle(5) == 2 * kPatience);  // same memory; a discarded record doubles the patience
+  CHECK(settle(3000) == 2 * kPatience);  // larger memory
   CHECK(settle(5) == 4 * kPatience);
   life.Expect(5, 0, 6);
-  life.Expect(0, 0, 0);  // nothing to launch
+  life.Expect(0, 0, 0);  // no launch
   life.Expect(5, 0, 5);
   CHECK(settle(5) > 0);
-  for (const int more : {7, 4, 1, 6}) {  // longer, shorter: what is put off is launched in time
+  for (const int more : {7, 4, 1, 6}) {  // longer and shorter runs: deferred launches start in time
     launches = more;
     life.Expect(more, 0);
     CHECK(settle(5) > 0);
@@ -61,10 +61,10 @@ void TestChanges() {
   first_block = 7;
   life.Expect(0, 1);
   launches = 5;
-  for (int i = 0; i < 50; ++i) life.Expect(5, 0, 1 + i % 2);  // never twice the same
+  for (int i = 0; i < 50; ++i) life.Expect(5, 0, 1 + i % 2);  // consecutive runs always differ
 }
 
-// Arguments that are as they were are not set again, with the extension or without.
+// Unchanged arguments are not set again, with and without the extension.
 void TestArguments() {
   rules_dnn::DeviceOptions o = Options();
   o.command_buffers = -1;
@@ -88,7 +88,7 @@ void TestArguments() {
   launches = 5;
 }
 
-// The application's memory is copied from and to outside of records: it may change from run to run.
+// The application's memory is copied outside of records, because it may change in each run.
 void TestBuffers(const char* version, const char* can, bool overlaps) {
   setenv("FAKE_RECORDS", version, 1);
   setenv("FAKE_CAN", can, 1);
@@ -110,7 +110,7 @@ void TestBuffers(const char* version, const char* can, bool overlaps) {
     CHECK(count("clEnqueueCommandBufferKHR") == 0);
     fail("", 0, 0);
     for (int i = 0; i < 3; ++i) CHECK(start(i % 2 == 0 ? more : a.y) == Status::kOk);
-    // Nobody waited meanwhile: a record that may not run twice at a time is started once.
+    // Nobody waited meanwhile: a record that must not run concurrently with itself is started once.
     CHECK(count("clEnqueueCommandBufferKHR") == (overlaps ? 3 : 1));
     CHECK(count("clEnqueueNDRangeKernel") == (overlaps ? 0 : 10));
     CHECK(rules_dnn::Wait(life.context) == Status::kOk);
@@ -122,7 +122,7 @@ void TestBuffers(const char* version, const char* can, bool overlaps) {
       a.api.EnqueueReadBuffer(a.queue, m, 1, 0, sizeof(y), y, 0, nullptr, nullptr);
       for (int i = 0; i < 5; ++i) CHECK(y[4 + i] == Want(static_cast<float>(i), 5));
     }
-    Fill(a, 3);  // the copy of what is launched comes after it
+    Fill(a, 3);  // the copy after the launches must follow them
     CHECK(start(a.y) == Status::kOk && rules_dnn::Wait(life.context) == Status::kOk);
     float y[5] = {};
     a.api.EnqueueReadBuffer(a.queue, a.y, 1, 0, sizeof(y), y, 0, nullptr, nullptr);
@@ -134,7 +134,7 @@ void TestBuffers(const char* version, const char* can, bool overlaps) {
   Clean();
 }
 
-// A value that the device refuses is named as without records.
+// A value that the device rejects is named as without records.
 void TestRefuses() {
   Life life(Always());
   for (int i = 0; i < kPatience; ++i) {
@@ -148,7 +148,7 @@ void TestRefuses() {
   }
 }
 
-// Clocks want launches of their own.
+// Timed kernels are launched, not replayed.
 void TestClocks() {
   static int took = 0;
   const rules_dnn::LaunchObserver clocks = {nullptr, [](void*, int32_t, double) { ++took; },
@@ -162,7 +162,7 @@ void TestClocks() {
   life.Expect(0, 1);
 }
 
-// By default the record stays where it starts sooner than its launches do one by one.
+// By default a record is kept if it starts sooner than its separate launches.
 void TestSlow() {
   setenv("FAKE_LAUNCH_US", "200", 1);
   {
@@ -185,8 +185,8 @@ void TestSlow() {
   Clean();
 }
 
-// What was put off and is launched after all takes its time, too: a record of more launches is not
-// compared with what came after them alone.
+// The time of deferred launches counts, too: a record of more launches must not be compared with
+// only the launches after them.
 void TestLonger() {
   setenv("FAKE_LAUNCH_US", "200", 1);
   setenv("FAKE_REPLAY_US", "500", 1);

@@ -1,10 +1,10 @@
-// Runs whose launches the driver cannot record, with the fake OpenCL library, or cannot replay:
-// they go on as without.
+// Runs whose launches the driver cannot record or replay, with the fake OpenCL library: they
+// continue as without records.
 #include "chain.h"
 
 namespace {
 
-// Each call fails once: runs go on without, and what was recorded until then is given back.
+// Makes each call fail once: runs continue without records, and those made until then are released.
 void TestFailures() {
   segments = 2;
   for (const char* f :
@@ -30,7 +30,7 @@ void TestFailures() {
     }
   }
   segments = 1;
-  // A driver that refuses a record that has ended may take it the next time, but not for ever.
+  // A driver that rejects a record after its last run may accept it next time, but not for ever.
   {
     Life life(Always());
     for (int i = 0; i < kPatience; ++i) life.Expect(5, 0);
@@ -45,7 +45,7 @@ void TestFailures() {
   Clean();
 }
 
-// Launches that were put off and then fail: the status of the driver, and which kernel it was.
+// Deferred launches that fail: the status is the driver's, and the message names the kernel.
 void TestLateFailures() {
   for (const int code : {-5, -36}) {
     for (int n = 1; n <= 5; ++n) {
@@ -64,7 +64,7 @@ void TestLateFailures() {
   Clean();
 }
 
-// Drivers whose buffers are not used.
+// Drivers whose command buffers are not used.
 void TestVersions() {
   const struct {
     const char *name, *value;
@@ -109,7 +109,7 @@ void TestVersions() {
     CHECK(strstr(message, "command_buffers is ") != nullptr);
     CHECK(strstr(message, "want -1, 0 or 1") != nullptr);
   }
-  // A driver that answers none of these questions has no records, and nothing else is wrong.
+  // If a driver fails one of these queries, it is used without records, and nothing else fails.
   for (int n = 1; n < 30; ++n) {
     fail("clGetDeviceInfo", n, -30);
     const Status s = CreateModel(&kChain, Always(), &model);
@@ -118,8 +118,8 @@ void TestVersions() {
   }
 }
 
-// The host has no memory for what is kept of launches, or there is too much of it.
-int64_t allowed = -1;  // pieces; negative: all
+// The host lacks memory for recorded launches, or there are too many launches.
+int64_t allowed = -1;  // allocations; negative: no limit
 void* Sparse(void* user, size_t bytes, size_t alignment) {
   if (allowed == 0) return nullptr;
   if (allowed > 0) --allowed;
@@ -144,7 +144,7 @@ void TestBounds() {
     launches = 2;
     segments = 70;
     for (int i = 0; i < kPatience; ++i) life.Expect(140, 0);
-    life.Expect(2 * 7, 63);  // the first one is that of 5000 launches
+    life.Expect(2 * 7, 63);  // the first one launches 5000
   }
   launches = 5;
   segments = 1;
