@@ -113,7 +113,7 @@ func added(base, other string) []string {
 
 var enumerator = regexp.MustCompile(`(?m)^  net_(\w+) = (\d+),  // (.*)$`)
 
-var messages = regexp.MustCompile(`(?s)kStatusMessages\[\] = \{\n(.*?)\n\};`)
+var statusTable = regexp.MustCompile(`(?s)kStatusMessages\[\] = \{\n(.*?)\n\};`)
 
 // statusesPage lists the statuses of all backends, with the messages of the runtime.
 func statusesPage(root string, headers []string) (string, error) {
@@ -121,7 +121,7 @@ func statusesPage(root string, headers []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m := messages.FindSubmatch(source)
+	m := statusTable.FindSubmatch(source)
 	if m == nil {
 		return "", fmt.Errorf("runtime/dnn_status.cc has no kStatusMessages")
 	}

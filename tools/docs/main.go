@@ -43,6 +43,7 @@ var generators = []func(*repository) (map[string]string, error){
 	schemaPages,
 	chipsPages,
 	warningsPage,
+	messagesPage,
 }
 
 func main() {
