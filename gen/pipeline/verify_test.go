@@ -78,7 +78,7 @@ func TestPassesAreVerified(t *testing.T) {
 		}, "is written, or none of its results"},
 		{"a kernel's loops", "select", func(s *State) {
 			kernel(s, func(k *loop.Kernel) { k.Body = append(slices.Clone(k.Body), loop.Index{Var: "q", Value: sym.Var("r")}) })
-		}, `has "r", which is none in scope`},
+		}, `uses "r", which is not in scope`},
 		{"order of steps", "lower", func(s *State) { slices.Reverse(s.Program.Steps) }, `reads "b" before a step has written it`},
 		{"values of a kernel", "lower", func(s *State) { step(s, 0).Args = step(s, 0).Args[1:] }, "2 values for a kernel of 3 buffers"},
 		{"a value's size", "lower", func(s *State) { step(s, 0).Args[1] = step(s, 0).Args[0] }, `"x" has 8*N elements of f32, and its kernel's "a1" has 64 of f32`},

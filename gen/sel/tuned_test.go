@@ -238,7 +238,7 @@ func TestDeviceMeasured(t *testing.T) {
 	o.Times, o.DeviceTimes = other, tuning.Times{"0000": {{Name: "generic", Micros: 1}}}
 	_, c = onDevice(t, o)
 	assert.Equal(t, named(plain), named(c), "no part of the chip's is of the device")
-	assert.Equal(t, []string{"1 of 1 blocks are none of the model's", "1 of 1 blocks on opencl_buffers are none of the model's"}, c.Stale)
+	assert.Equal(t, []string{"1 of 1 blocks are none of the model's", "1 of 1 blocks on opencl_buffers are not in the model"}, c.Stale)
 
 	o = tuned
 	o.Candidate, o.DeviceHistory = 2, other
