@@ -31,7 +31,7 @@ func (e *edit) run() error {
 		return err
 	}
 	if len(targets) > 1 && e.o.target != "" {
-		return fmt.Errorf("--target=%s: %s compile this model: say which one with --name, or give a new target another name", e.o.target, e.list(targets))
+		return fmt.Errorf("--target=%s: %s compile this model: choose one with --name, or a new name for a new target", e.o.target, e.list(targets))
 	}
 	if len(targets) == 0 {
 		r, err := e.create()
@@ -125,7 +125,7 @@ func (e *edit) create() (*build.Rule, error) {
 		if s := old.AttrString("src"); s != "" {
 			src = " of " + s
 		}
-		return nil, fmt.Errorf("%s is there already: a %s%s (%s, line %d); give this model's target another name with --name, or use --name=%s where it is a dnn_model that is to compile this model now",
+		return nil, fmt.Errorf("%s exists: a %s%s (%s, line %d); name this model's target differently with --name, or use --name=%s if that dnn_model should compile this model now",
 			e.f.label(name), old.Kind(), src, e.f.name, line, name)
 	}
 	call := &build.CallExpr{X: &build.Ident{Name: e.f.load(e.w.repo, modelRule)}, ForceMultiLine: true}

@@ -28,7 +28,7 @@ apt_download() {
     fi
   done
   tail -n 5 "$1/log" >&2
-  fail "no Debian mirror gave the lists of trixie and sid (tried: $(echo "$mirrors" | tr '\n' ' '))" \
+  fail "no Debian mirror returned the lists of trixie and sid (tried: $(echo "$mirrors" | tr '\n' ' '))" \
     "is the network up? Set BAZELW_MIRROR to use another mirror; the whole log is $1/log"
 }
 

@@ -31,7 +31,7 @@ func TestChoice(t *testing.T) {
 		{"isolated", map[string]string{"bazel": isolated}, "bazel does not reach the public module registry)"},
 		{"old", map[string]string{"bazel": old}, "bazel is 7.6.2, older than 7.7)"},
 		{"old, bazelisk", map[string]string{"bazel": old, "bazelisk": reaching}, "bazelisk reaches the public module registry)"},
-		{"broken", map[string]string{"bazel": "#!/bin/sh\nexit 1\n"}, "bazel --version gives no version)"},
+		{"broken", map[string]string{"bazel": "#!/bin/sh\nexit 1\n"}, "bazel --version prints no version)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, ok := newMachine(t, c.programs).run(nil, "doctor")

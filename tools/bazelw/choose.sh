@@ -60,7 +60,7 @@ modern_bazel() {
   minor=${minor%%.*}
   case $major.$minor in
     [0-9]*.[0-9]*) ;;
-    *) WHY="$1 --version gives no version" && return 1 ;;
+    *) WHY="$1 --version prints no version" && return 1 ;;
   esac
   { [ "$major" -gt 7 ] || { [ "$major" -eq 7 ] && [ "$minor" -ge 7 ]; }; } ||
     { WHY="$1 is $version, older than 7.7" && return 1; }

@@ -41,8 +41,8 @@ modules_make() {
 # Module archives lose execute bits.
 module_from_proxy() {
   dir=$(cd "$partial/downloads" && GOWORK=off GOFLAGS=-mod=mod go mod download -json "$1" | sed -n 's/^\t"Dir": "\(.*\)",*$/\1/p')
-  [ -n "$dir" ] || fail "the Go module proxy did not give $1" \
-    "is the network up? go env GOPROXY says where modules come from"
+  [ -n "$dir" ] || fail "the Go module proxy did not return $1" \
+    "is the network up? go env GOPROXY prints where modules come from"
   cp -R "$dir" "$partial/$2"
   chmod -R u+w "$partial/$2"
   find "$partial/$2" -name '*.sh' -exec chmod +x {} +

@@ -140,7 +140,7 @@ func TestProvisionErrors(t *testing.T) {
 		{
 			name:        "no mirror",
 			environment: []string{"UPDATE=100"},
-			want:        "no Debian mirror gave the lists of trixie and sid (tried: http://mirror.example/debian",
+			want:        "no Debian mirror returned the lists of trixie and sid (tried: http://mirror.example/debian",
 			cure:        "Set BAZELW_MIRROR to use another mirror",
 		},
 		{

@@ -153,7 +153,7 @@ func (e *Emulated) answer() (map[string]*ir.Tensor, error) {
 	}
 	switch {
 	case r.err != nil:
-		return nil, fmt.Errorf("the model's program gave no answer: %w", r.err)
+		return nil, fmt.Errorf("the model's program did not answer: %w", r.err)
 	case status != 0:
 		return nil, fmt.Errorf("the model's program: status %d: %s", status, words)
 	}

@@ -150,7 +150,7 @@ func (s *Server) ask(r request) (answer, error) {
 	_, _ = s.in.Write(append(line, '\n'))
 	var a answer
 	if err := s.out.Decode(&a); err != nil {
-		return a, fmt.Errorf("the model's program gave no answer to %s: %w", r.Cmd, err)
+		return a, fmt.Errorf("the model's program did not answer %s: %w", r.Cmd, err)
 	}
 	if a.Error != "" {
 		return a, fmt.Errorf("the model's program answered to %s: %s", r.Cmd, a.Error)

@@ -107,7 +107,7 @@ func (s *stage) agree(e, ours *entrant, got map[string]*ir.Tensor) error {
 	for _, v := range s.m.graph.Outputs {
 		want := theirs[v.Name]
 		if want == nil {
-			return fmt.Errorf("it gives no output %q", v.Name)
+			return fmt.Errorf("it has no output %q", v.Name)
 		}
 		// Engines may drop dimensions of 1, and number in 32 bits.
 		if want.Type == got[v.Name].Type && len(want.Data) == len(got[v.Name].Data) {

@@ -63,9 +63,9 @@ func (e *emulated) time(float64) ([]float64, error) {
 func (o *options) checkBare(chips library) error {
 	switch bare := chips[0].Bare(); {
 	case o.executed && !bare:
-		return fmt.Errorf("--executed: only an emulator of a DSP tells what it executes, and %s is none: want --chip=hexagon_v68", chips)
+		return fmt.Errorf("--executed: only an emulator of a DSP counts packets, and %s is not a DSP; want --chip=hexagon_v68", chips)
 	case bare && o.layers:
-		return fmt.Errorf("--layers: layers are compared on processors, and %s is none: on a DSP outputs have the bytes of --reference=graph", chips)
+		return fmt.Errorf("--layers: layers are compared only on processors, and %s is a DSP; there, outputs have the bytes of --reference=graph", chips)
 	case bare && o.tune != "":
 		return fmt.Errorf("--tune=%s measures kernels on the processor that runs them, and %s is under an emulator", o.tune, chips)
 	case bare && o.rounds > 0:

@@ -16,7 +16,7 @@ import (
 // head begins the record.
 const head = `# What dnnc generates, as digests (the first 16 digits of SHA-256): a line for each graph and chip.
 # 'go run ./tools/digests --models graphs.zip --update' writes this file, and without --update compares with it; --help has more.
-# graph chip sources weights manifest, or graph chip error: the first line of what dnnc says
+# graph chip sources weights manifest, or graph chip error: the first line of dnnc's error
 `
 
 // key is what a line is about.

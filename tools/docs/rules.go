@@ -147,7 +147,7 @@ func macroSymbol(def *build.DefStmt) (*symbol, error) {
 	slices.Sort(told)
 	slices.Sort(params)
 	if !slices.Equal(told, params) {
-		return nil, fmt.Errorf("%s has the parameters %v, and its docstring tells of %v", def.Name, params, told)
+		return nil, fmt.Errorf("%s has the parameters %v, but its docstring describes %v", def.Name, params, told)
 	}
 	return s, nil
 }

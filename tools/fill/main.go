@@ -12,8 +12,8 @@ import (
 
 const usage = `usage: fill IN.onnx OUT.onnx [DATA]
 
-Weights go to OUT.onnx, or, where they have more than 1 GB, to OUT.onnx.data beside it; with DATA, a path in the
-same folder, all go there. OUT.onnx names that file: keep both in one folder.
+Weights go to OUT.onnx or, if they have more than 1 GB, to OUT.onnx.data beside it. With DATA, a path in the
+same folder, all weights go there. OUT.onnx names that file: keep both in one folder.
 `
 
 func main() {

@@ -37,7 +37,7 @@ func printTable(out io.Writer, o *options, limits []limit, blocks []*block) {
 	for i, cpu := range o.cpus {
 		summary(out, cpu, i, blocks)
 	}
-	fmt.Fprintln(out, "\nA number is cycles of an instruction that multiplies and adds in the innermost loops, in brackets the share of the limit, and then the least that the loops'\ninstructions allow in any order: loads and counting take part in what a processor starts in a cycle.")
+	fmt.Fprintln(out, "\nEach number is the cycles of a multiply-add instruction in the innermost loops. Brackets contain the share of the limit.\nThe last number is the minimum for the loops' instructions in any order, because a processor also starts loads and counting.")
 }
 
 func millions(flops int64) string {

@@ -44,7 +44,7 @@ func members(r io.ReaderAt, size int64) ([]member, error) {
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(string(h[48:58])), 10, 64)
 		if at += headerBytes; err != nil || n < 0 || n > size-at {
-			return nil, fmt.Errorf("at byte %d: a member of %q bytes, of which the file has %d", at, bytes.TrimSpace(h[48:58]), size-at)
+			return nil, fmt.Errorf("at byte %d: a member has %q bytes, but the file has only %d of them", at, bytes.TrimSpace(h[48:58]), size-at)
 		}
 		data := io.NewSectionReader(r, at, n)
 		name := strings.TrimRight(string(h[:16]), " ")

@@ -77,7 +77,7 @@ func (r *report) addFile(path string) error {
 	}
 	switch {
 	case string(magic) == thinMagic:
-		return fmt.Errorf("%s is a thin archive, which only names its objects: give those", path)
+		return fmt.Errorf("%s is a thin archive, which only names its objects; pass the objects instead", path)
 	case strings.HasPrefix(string(magic), machoMagic):
 		return fmt.Errorf("%s is of macOS or iOS; supported are ELF files, as on Linux and Android", path)
 	case string(magic) == archiveMagic:

@@ -58,7 +58,7 @@ func (r *report) addManifest(path string, f io.Reader) error {
 
 // memory is what a run takes beside what is in the files: what values lie in, and how much of it is live at once at least.
 func memory(m manifest.Manifest) string {
-	text := fmt.Sprintf("A run takes %s bytes for values, %s of which are live at once", m.ArenaBytes, m.ArenaLowerBound)
+	text := fmt.Sprintf("A run uses %s bytes for values; %s bytes are live at the same time", m.ArenaBytes, m.ArenaLowerBound)
 	arena, err := strconv.ParseFloat(m.ArenaBytes, 64)
 	live, wrong := strconv.ParseFloat(m.ArenaLowerBound, 64)
 	if err == nil && wrong == nil && live > 0 {

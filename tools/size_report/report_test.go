@@ -110,7 +110,7 @@ func TestReport(t *testing.T) {
 	})
 	out, err := sizeReport("net")
 	require.NoError(t, err)
-	assert.Equal(t, trimmed("libnet.a, for AARCH64\n"+library+`A run takes 1100 bytes for values, 1000 of which are live at once (ratio 1.10), and 64*N a thread.
+	assert.Equal(t, trimmed("libnet.a, for AARCH64\n"+library+`A run uses 1100 bytes for values; 1000 bytes are live at the same time (ratio 1.10), and 64*N a thread.
 
 4 functions, the largest first
   600  fma_4x4 (2 copies)
@@ -228,7 +228,7 @@ func TestManifest(t *testing.T) {
 	require.NoError(t, r.addManifest("m", bytes.NewReader(text)))
 	assert.Equal(t, map[string][]string{"k": {`Add "a"`}}, r.nodes)
 	assert.Empty(t, r.memory)
-	assert.Equal(t, "A run takes 64*N bytes for values, 32*N of which are live at once, and 0 a thread.",
+	assert.Equal(t, "A run uses 64*N bytes for values; 32*N bytes are live at the same time, and 0 a thread.",
 		memory(manifest.Manifest{ArenaBytes: "64*N", ArenaLowerBound: "32*N", ScratchBytes: "0"}))
 }
 

@@ -126,7 +126,7 @@ func (m *table) layers() error {
 	if m.sums == nil {
 		return nil
 	}
-	fmt.Fprint(m.out, "| all, as often as VGG has them |")
+	fmt.Fprint(m.out, "| all, times their number in VGG |")
 	for i, ms := range m.sums {
 		fmt.Fprintf(m.out, " %.2f%s |", ms, share(m.macs[i], ms, m.peak()*float64(m.ways[i].threads)))
 	}

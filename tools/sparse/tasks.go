@@ -115,7 +115,7 @@ func (l layer) work(b manifest.Block, p pruning, seed uint64) ([]float64, error)
 		work = all
 	}
 	if n, err := strconv.Atoi(b.Tasks); err != nil || n != len(work) {
-		return nil, fmt.Errorf("%s tasks, of which %d are known: %v", b.Tasks, len(work), err)
+		return nil, fmt.Errorf("%s tasks, but %d are known: %v", b.Tasks, len(work), err)
 	}
 	return work, nil
 }
