@@ -32,7 +32,8 @@ func invoke(words string) (string, error) {
 	return out.String(), err
 }
 
-// TestFiles compares BUILD files after a run with testdata/NAME.want; before, they are testdata/NAME.in, if there is one.
+// TestFiles compares BUILD files after a run with testdata/NAME.want; before, they are
+// testdata/NAME.in, if there is one.
 func TestFiles(t *testing.T) {
 	static, batch := network{}, network{dims: []string{"N"}}
 	for _, c := range []struct {
@@ -218,7 +219,8 @@ func TestOtherPlaces(t *testing.T) {
 	_, err = invoke(outside)
 	require.ErrorContains(t, err, "it is in no Bazel workspace")
 
-	// Without Bazel, the model says where the workspace is, and paths begin in the working directory.
+	// Without Bazel, the model says where the workspace is, and paths begin in the working
+	// directory.
 	t.Setenv("BUILD_WORKSPACE_DIRECTORY", "")
 	t.Setenv("BUILD_WORKING_DIRECTORY", "")
 	t.Chdir(filepath.Join(dir, "within"))
@@ -227,7 +229,8 @@ func TestOtherPlaces(t *testing.T) {
 	assert.Equal(t, "//:net: added to BUILD.bazel\n", out)
 }
 
-// TestPackageAbove: what names files of the model's folder keeps them; a target that lost its model, since its folder became a package, is told.
+// TestPackageAbove: what names files of the model's folder keeps them; a target that lost its
+// model, since its folder became a package, is told.
 func TestPackageAbove(t *testing.T) {
 	for text, stays := range map[string]bool{
 		"":                                                false,

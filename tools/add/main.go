@@ -41,7 +41,7 @@ options:
 // errStale is what --check ends with if something would change.
 var errStale = errors.New("BUILD files are not up to date: run without --check")
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
 	models                    []string
 	name, target              string
@@ -110,7 +110,7 @@ func (o *options) verify() error {
 	return nil
 }
 
-// path is where a user's relative path leads: `bazel run` starts programs elsewhere.
+// path resolves a user's relative path, because `bazel run` starts programs in another folder.
 func (o *options) path(p string) (string, error) {
 	if o.workingFolder != "" && !filepath.IsAbs(p) {
 		p = filepath.Join(o.workingFolder, p)
@@ -118,7 +118,7 @@ func (o *options) path(p string) (string, error) {
 	return filepath.Abs(p)
 }
 
-// dim is a bound as --dims gives it.
+// dim is a bound from --dims.
 type dim struct{ symbol, bound string }
 
 // dimList is an option that may be given several times.

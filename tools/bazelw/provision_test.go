@@ -117,7 +117,8 @@ func TestPreparedRoot(t *testing.T) {
 	assert.Contains(t, out, roots[0]+", 2 packages")
 }
 
-// What a set-up says when it cannot go on; none leaves something that the next run would take for whole.
+// What a set-up says when it cannot go on; none leaves something that the next run would take for
+// whole.
 func TestProvisionErrors(t *testing.T) {
 	for _, c := range []struct {
 		name        string

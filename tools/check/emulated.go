@@ -13,7 +13,8 @@ import (
 	"rules_dnn/gen/limit"
 )
 
-// Emulated is a running program that serves a model on a DSP under an emulator: runtime/dsp/serve says how.
+// Emulated is a running program that serves a model on a DSP under an emulator, with the protocol
+// of runtime/dsp/serve.
 type Emulated struct {
 	cmd     *exec.Cmd
 	in      *bufio.Writer
@@ -94,7 +95,7 @@ func (e *Emulated) readModel() error {
 	return r.err
 }
 
-// Run runs the model once, for values of its symbols, and gives its outputs by name.
+// Run runs the model once with values of its symbols, and returns its outputs by name.
 func (e *Emulated) Run(symbols map[string]int64, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
 	request := []int64{1}
 	for _, name := range e.symbols {

@@ -30,7 +30,8 @@ func told(list ...any) []byte {
 	return b.Bytes()
 }
 
-// TestEmulated: what a program tells is read, and a program that ends or tells nonsense is an error.
+// TestEmulated: what a program tells is read, and a program that ends or tells nonsense is an
+// error.
 func TestEmulated(t *testing.T) {
 	model := told(1, 1, 1, 2, "N", "x", "y", "u8", 1, "Relu", "generic", "Conv", "product")
 	answer := told(0, "", 3, 3, []byte{7, 8, 9}, 10, 20, 3, 100, 200, 30)

@@ -1,5 +1,5 @@
-// Command choice prints how kernels and layouts of networks are chosen: whether the optimum is certified, how long that takes, and what is lost by
-// simpler choices (GCD2's Figure 4.10).
+// Command choice prints how kernels and layouts of networks are chosen: whether the optimum is
+// certified, how long that takes, and what is lost by simpler choices (GCD2's Figure 4.10).
 package main
 
 import (
@@ -70,7 +70,7 @@ func run(w io.Writer, args []string) error {
 	return nil
 }
 
-// numbers are those of --first.
+// numbers parses --first.
 func numbers(first string) (some []int, err error) {
 	for _, text := range strings.FieldsFunc(first, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(text)
@@ -142,7 +142,7 @@ type kind struct {
 // mostAxes is the most axes of values whose layouts are told apart by kind.
 const mostAxes = 5
 
-// kinds are those of a chip.
+// kinds returns the kinds of layouts for a chip.
 func kinds(s *pipeline.State) []kind {
 	out := []kind{{"row-major", func(l layout.Layout) bool { return l == layout.RowMajor }}}
 	named := map[string]bool{}

@@ -78,7 +78,7 @@ func (s *stage) contest(threads int, run string, log io.Writer) (*contest, error
 	return c, nil
 }
 
-// peer is the command that serves the model under another engine.
+// peer returns the command that serves the model with another engine.
 func (s *stage) peer(name string) ([]string, error) {
 	if name == denseName {
 		return s.dense, nil
@@ -96,8 +96,8 @@ func (s *stage) peer(name string) ([]string, error) {
 	return []string{s.o.python, s.script, name, path, filepath.Join(s.folder, name), "{" + strings.Join(inputs, ", ") + "}"}, err
 }
 
-// agree runs a peer once. Of ONNX Runtime the outputs are kept as what ours are measured by; those of
-// others are measured by ours.
+// agree runs a peer once. Of ONNX Runtime the outputs are kept as what ours are measured by; those
+// of others are measured by ours.
 func (s *stage) agree(e, ours *entrant, got map[string]*ir.Tensor) error {
 	theirs, err := e.server.Run(s.inputs)
 	if err != nil {

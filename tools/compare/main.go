@@ -57,7 +57,7 @@ examples, for MODEL.onnx [options]:
 options:
 `
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
 	model                   string
 	dims, runs, inputs      list
@@ -177,7 +177,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers, kernels of the dense weights are timed, too")
 }
 
-// check tells which options do not go together, and takes the model.
+// check reports options that cannot be combined, and sets the model.
 func (o *options) check(models []string) error {
 	if len(o.threadCounts) > 1 && o.peers == nil {
 		return fmt.Errorf("--threads=%s: several numbers are for --peers", o.threadsGiven)

@@ -87,7 +87,8 @@ func TestPeerTable(t *testing.T) {
 `, log.String())
 }
 
-// TestPrunedTable: our kernels of dense weights have a column, and a ratio of their own; they are no peer.
+// TestPrunedTable: our kernels of dense weights have a column, and a ratio of their own; they are
+// no peer.
 func TestPrunedTable(t *testing.T) {
 	c := &contest{model: "net pruned", threads: 1, entrants: []*entrant{
 		{name: "ours", ms: []float64{10, 20, 10}, rel: -1},
@@ -125,7 +126,8 @@ func TestPeerOptions(t *testing.T) {
 	assert.Equal(t, []int{2, 1}, o.threadCounts)
 }
 
-// TestLists: the lists of tests/models have what is said of them, and each line is understood and told from the others.
+// TestLists: the lists of tests/models have what is said of them, and each line is understood and
+// told from the others.
 func TestLists(t *testing.T) {
 	atRoot(t)
 	for list, lines := range map[string]int{"peers": 12, "ablation": 4 * 5, "pruned": 4} {

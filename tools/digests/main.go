@@ -1,5 +1,6 @@
-// Command digests makes digests of all that dnnc generates, for every graph of a corpus and every chip, and compares them with
-// those of a file: a change of the compiler that claims to leave the generated code alone proves it so.
+// Command digests makes digests of all that dnnc generates, for every graph of a corpus and every
+// chip, and compares them with those of a file: a change of the compiler that claims to leave the
+// generated code alone proves it so.
 package main
 
 import (
@@ -107,7 +108,8 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return o, o.place()
 }
 
-// place makes paths absolute: those that the user gives begin where the user is, the others at the repository's root.
+// place makes paths absolute. The user's paths are relative to the working directory, the others
+// to the repository's root.
 func (o *options) place() (err error) {
 	given := []*string{&o.keep, &o.against, &o.dnnc}
 	for i := range o.models {

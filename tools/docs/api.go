@@ -13,7 +13,8 @@ import (
 // apiModel is the network whose header is shown.
 const apiModel = "app/resnet20_cifar10.onnx"
 
-// header compiles apiModel as net, with further options of 'dnnc compile', and returns its public header.
+// header compiles apiModel as net, with further options of 'dnnc compile', and returns its public
+// header.
 func (r *repository) header(options ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "docs")
 	if err != nil {
@@ -56,7 +57,7 @@ var backends = []struct {
 	{"hvx", []string{"--remote=v68"}},
 }
 
-// apiPages make the pages of the C and C++ API and of statuses.
+// apiPages writes the pages of the C and C++ API and of statuses.
 func apiPages(r *repository) (map[string]string, error) {
 	var headers []string
 	for _, b := range backends {
@@ -96,7 +97,8 @@ func apiPage(headers []string) string {
 	return p.String()
 }
 
-// added returns the paragraphs of a header that another one does not have, without enumerators of statuses.
+// added returns the paragraphs of a header that another one does not have, without enumerators of
+// statuses.
 func added(base, other string) []string {
 	have := map[string]bool{}
 	for _, part := range strings.Split(base, "\n\n") {

@@ -13,7 +13,8 @@ import (
 	"rules_dnn/gen/target/chips"
 )
 
-// fieldTexts say what fields of facts are. A field without a text, or a text without a field, is an error.
+// fieldTexts say what fields of facts are. A field without a text, or a text without a field, is an
+// error.
 var fieldTexts = map[string]string{
 	"name":                 "name in manifests, messages and tuning records; `dnn_chip` adds it",
 	"sources":              "where the numbers of fields come from, by field names separated by commas; for readers",
@@ -117,7 +118,7 @@ func checkFields(fields []field) error {
 	return nil
 }
 
-// chipsPages make the page of chips and devices, the facts file of each chip, and their schema.
+// chipsPages writes the page of chips and devices, the facts file of each chip, and their schema.
 func chipsPages(r *repository) (map[string]string, error) {
 	fields := factFields()
 	if err := checkFields(fields); err != nil {
@@ -264,7 +265,7 @@ func factSchema(fields []field) (string, error) {
 	return string(data) + "\n", err
 }
 
-// property is a field's schema.
+// property returns a field's schema.
 func property(f field) map[string]any {
 	kind := kindName(f.kind)
 	out := map[string]any{"description": fieldTexts[f.name]}

@@ -152,7 +152,8 @@ func macroSymbol(def *build.DefStmt) (*symbol, error) {
 	return s, nil
 }
 
-// callSymbol reads rule(doc = ..., attrs = ...), provider(doc = ..., fields = ...), or an extension.
+// callSymbol reads rule(doc = ..., attrs = ...), provider(doc = ..., fields = ...), or an
+// extension.
 func callSymbol(name string, expr build.Expr) (*symbol, error) {
 	call, ok := expr.(*build.CallExpr)
 	if !ok {

@@ -154,7 +154,7 @@ func jsonType(e ast.Expr) (text, inner string) {
 	return "any", ""
 }
 
-// schemaPages make the pages of the manifest and of reports.
+// schemaPages writes the pages of the manifest and of reports.
 func schemaPages(r *repository) (map[string]string, error) {
 	out := map[string]string{}
 	for _, f := range []struct {

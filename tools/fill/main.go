@@ -1,5 +1,5 @@
-// Command fill gives weights to an ONNX model whose own were taken out: numbers
-// that a formula makes of what the model says of each tensor, the same on every machine.
+// Command fill adds weights to an ONNX model whose own were removed. A formula computes the
+// numbers from the model's description of each tensor, so they are the same on every machine.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command fuzz runs the repository's fuzz targets, one after the other, and tells for each how
-// often it ran and what it found.
+// Command fuzz runs the repository's fuzz targets sequentially, and prints for each the number of
+// runs and its findings.
 package main
 
 import (
@@ -135,7 +135,7 @@ func (o *options) run(w io.Writer) error {
 	return nil
 }
 
-// folder is where inputs that reach new code go.
+// folder returns the folder for inputs that reach new code.
 func (o *options) folder() (string, error) {
 	if o.corpus == "" {
 		return os.MkdirTemp("", "fuzz")
@@ -147,7 +147,7 @@ func (o *options) folder() (string, error) {
 	return path, os.MkdirAll(path, 0o777)
 }
 
-// userPath is where a user's relative path leads: `bazel run` starts programs elsewhere.
+// userPath resolves a user's relative path, because `bazel run` starts programs in another folder.
 func userPath(path string) (string, error) {
 	if from := os.Getenv("BUILD_WORKING_DIRECTORY"); from != "" && !filepath.IsAbs(path) {
 		path = filepath.Join(from, path)

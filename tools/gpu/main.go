@@ -1,5 +1,6 @@
-// Command gpu writes a folder with OpenCL kernels of some operators, as the compiler makes them for a device, and a program that measures them
-// beside PyTorch on a machine with a GPU, which needs no compiler:
+// Command gpu writes a folder with OpenCL kernels of some operators, as the compiler makes them for
+// a device, and a program that measures them beside PyTorch on a machine with a GPU, which needs no
+// compiler:
 //
 //	go run ./tools/gpu --device platforms/devices/opencl_nvidia.json --out FOLDER
 //	python3 FOLDER/measure.py    # there
@@ -45,7 +46,7 @@ var torchNetworks string
 //go:embed tinygrad_networks.py
 var tinygradNetworks string
 
-// networkOptions are those of whole networks.
+// networkOptions holds the options for whole networks.
 type networkOptions struct {
 	networks, cxx, chip, device, out, only string
 	variantOptions
@@ -154,7 +155,8 @@ func write(device, out, only string, candidates int) error {
 	return nil
 }
 
-// sumParts are in how many parts a kernel adds the sums of a contraction, which another one joins: as estimates choose, or, of candidates, all.
+// sumParts returns the numbers of parts into which a kernel splits the sums of a contraction for
+// another kernel to add: the estimates' choice or, for candidates, all.
 func sumParts(candidates int) []int64 {
 	if candidates == 0 {
 		return []int64{0}

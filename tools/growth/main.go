@@ -1,5 +1,5 @@
-// Command growth measures how the time and the memory of dnnc grow with a network: for each shape of network and each
-// size it runs both of the compiler's actions, and prints a table and a plot.
+// Command growth measures how the time and the memory of dnnc grow with a network: for each shape
+// of network and each size it runs both of the compiler's actions, and prints a table and a plot.
 package main
 
 import (
@@ -95,7 +95,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return o, nil
 }
 
-// scratch is the folder for networks and what is made of them.
+// scratch returns the folder for networks and their outputs.
 func (o *options) scratch() (string, error) {
 	if o.keep != "" {
 		return o.keep, os.MkdirAll(o.keep, 0o777)

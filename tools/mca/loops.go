@@ -12,7 +12,8 @@ import (
 	"rules_dnn/gen/print/cpp"
 )
 
-// multiply is a kind of instruction that multiplies vectors and adds: how it is called, and one in a loop of nothing else.
+// multiply is a kind of instruction that multiplies vectors and adds: how it is called, and one in
+// a loop of nothing else.
 type multiply struct {
 	name  string
 	is    *regexp.Regexp
@@ -31,7 +32,8 @@ type block struct {
 	name, kernel    string
 	flops           int64 // negative where not known
 	tiles           string
-	// cycles of one instruction that multiplies and adds, by processor, and the limits of these; none for blocks without such loops.
+	// cycles of one instruction that multiplies and adds, by processor, and the limits of these;
+	// none for blocks without such loops.
 	cycles []cycles
 	limits []float64
 	of     []*multiply // by which its loops multiply
@@ -114,8 +116,8 @@ func channels(v *ir.Value) int64 {
 	return n
 }
 
-// parts are the loops that multiply and add: of the micro-kernels that the block calls, each with its
-// share, or of its own kernel where it calls none.
+// parts are the loops that multiply and add: of the micro-kernels that the block calls, each with
+// its share, or of its own kernel where it calls none.
 func (b *block) parts(c *plan.Call, functions map[string]*asm.Function) ([]part, error) {
 	shares, order := shares(c)
 	if len(order) == 0 {
@@ -169,7 +171,8 @@ func hot(f *asm.Function, share float64) []part {
 	return out
 }
 
-// shares are of the products that each micro-kernel adds up; the same for all where that is not known.
+// shares are of the products that each micro-kernel adds up; the same for all where that is not
+// known.
 func shares(c *plan.Call) (map[string]float64, []*loop.MicroKernel) {
 	var order []*loop.MicroKernel
 	out, all := map[string]float64{}, 0.0

@@ -19,8 +19,8 @@ type analyser struct {
 	known   map[string]cycles // of an iteration, by processor and loop
 }
 
-// cycles are those of a loop: what it takes, and the least that its instructions allow, whatever their order and
-// what they wait for.
+// cycles are those of a loop: what it takes, and the least that its instructions allow, whatever
+// their order and what they wait for.
 type cycles struct{ taken, least float64 }
 
 var (
@@ -34,10 +34,12 @@ type standIn struct {
 	by   string
 }
 
-// standIns are in place of instructions that LLVM's table of a processor has wrong. Cortex-A55 computes two floats in each of two
-// units. Beside a multiply-add of four floats it starts a load of 8 bytes, an insertion or an addition of integers, but no load of 16 bytes, which
-// takes two cycles alone (measured for ncnn: its docs/developer-guide/arm-a53-a55-dual-issue.md). In the table the multiply-add
-// takes one unit, and all of these start beside it in one cycle; what stands for it takes both units, and waits for W and X.
+// standIns are in place of instructions that LLVM's table of a processor has wrong. Cortex-A55
+// computes two floats in each of two units. Beside a multiply-add of four floats it starts a load
+// of 8 bytes, an insertion or an addition of integers, but no load of 16 bytes, which takes two
+// cycles alone (measured for ncnn: its docs/developer-guide/arm-a53-a55-dual-issue.md). In the
+// table the multiply-add takes one unit, and all of these start beside it in one cycle; what stands
+// for it takes both units, and waits for W and X.
 var standIns = map[string][]standIn{
 	"cortex-a55": {
 		{regexp.MustCompile(`fml[as]\s+v(\d+)\.4s, v(\d+)\.4s, v(\d+)\.\S+`), "addp v$1.4s, v$2.4s, v$3.4s"},

@@ -120,7 +120,8 @@ func pruned(t *testing.T) string {
 	return written(t, &ir.Graph{Name: "g", Opset: 17, Inputs: []*ir.Value{x}, Outputs: []*ir.Value{y}, Nodes: []*ir.Node{y.Def}})
 }
 
-// TestPruned: loops over what is stored of pruned weights are counted as others are, one for each pattern.
+// TestPruned: loops over what is stored of pruned weights are counted as others are, one for each
+// pattern.
 func TestPruned(t *testing.T) {
 	for _, tool := range []string{"clang++", "llvm-mca"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -217,7 +218,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestStandIns: of Cortex-A55, whatever clang calls the instructions; other processors' tables are right.
+// TestStandIns: of Cortex-A55, whatever clang calls the instructions; other processors' tables are
+// right.
 func TestStandIns(t *testing.T) {
 	const text = "fmla\tv0.4s, v1.4s, v2.s[3]\nfmls\tv0.4s, v1.4s, v2.4s\nldr\tq3, [x4, #16]\nldur\tq3, [x4, #-16]\nldr\tq3, [x4, #8]!\nmov\tv5.d[1], x6\nins v5.d[1], x6\nldr\td7, [x8]\nmov\tx0, x1\n"
 	assert.Equal(t, text, told("neoverse-n1", text))

@@ -22,18 +22,19 @@ type member struct {
 	data *io.SectionReader
 }
 
-// measuresOnly reports whether only programs that measure the model link the object: it describes the
-// blocks, and has code that finds the machine's limits.
+// measuresOnly reports whether only programs that measure the model link the object: it describes
+// the blocks, and has code that finds the machine's limits.
 func (m member) measuresOnly() bool {
 	name, _, _ := strings.Cut(m.name, ".")
 	return strings.HasSuffix(name, "_profile")
 }
 
-// headerBytes are those before each member: name, 16 bytes, numbers, the size at 48, and two that end it.
+// headerBytes are those before each member: name, 16 bytes, numbers, the size at 48, and two that
+// end it.
 const headerBytes = 60
 
-// members are the objects of an archive, as ar writes them on Linux and on BSD; its tables of symbols and
-// of names are none.
+// members are the objects of an archive, as ar writes them on Linux and on BSD; its tables of
+// symbols and of names are none.
 func members(r io.ReaderAt, size int64) ([]member, error) {
 	var out []member
 	names := ""
@@ -69,8 +70,8 @@ func members(r io.ReaderAt, size int64) ([]member, error) {
 	return out, nil
 }
 
-// longName finds a name that is not in the header: "/12" is at byte 12 of the table of names, "#1/12" in the
-// first 12 bytes of the data.
+// longName finds a name that is not in the header: "/12" is at byte 12 of the table of names,
+// "#1/12" in the first 12 bytes of the data.
 func longName(name, names string, data *io.SectionReader) (string, *io.SectionReader, error) {
 	if n, ok := strings.CutPrefix(name, "#1/"); ok {
 		length, err := strconv.ParseInt(n, 10, 64)

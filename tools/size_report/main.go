@@ -1,5 +1,5 @@
-// Command size_report tells how large the code and the constants of a compiled model are, by section and
-// by function, and which nodes of the network a function computes.
+// Command size_report tells how large the code and the constants of a compiled model are, by
+// section and by function, and which nodes of the network a function computes.
 package main
 
 import (

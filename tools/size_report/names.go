@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// plainName is the name in a C++ symbol, with its namespaces and without the types of its arguments: "_ZN3abc4nameEv"
-// is abc::name. What it cannot read, as templates and operators, stays as it is.
+// plainName is the name in a C++ symbol, with its namespaces and without the types of its
+// arguments: "_ZN3abc4nameEv" is abc::name. What it cannot read, as templates and operators, stays
+// as it is.
 func plainName(symbol string) string {
 	rest, ok := strings.CutPrefix(symbol, "_Z")
 	if !ok {

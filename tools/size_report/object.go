@@ -53,8 +53,8 @@ func kindOf(s *elf.Section) (kind, bool) {
 	return linking, true
 }
 
-// function is code that has a name. Functions of one name are counted together: each file of kernels has
-// its own copy of what several use.
+// function is code that has a name. Functions of one name are counted together: each file of
+// kernels has its own copy of what several use.
 type function struct {
 	name   string
 	bytes  int64
@@ -135,7 +135,8 @@ func (r *report) addObject(data io.ReaderAt) error {
 	return nil
 }
 
-// place is where a symbol lies; several may lie at one, as constructors of an object and of a base do.
+// place is where a symbol lies; several may lie at one, as constructors of an object and of a base
+// do.
 type place struct {
 	section elf.SectionIndex
 	at      uint64

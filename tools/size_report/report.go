@@ -26,7 +26,8 @@ type report struct {
 	nodes map[string][]string
 	// memory is what runs take, a line for each manifest.
 	memory []string
-	// objects is the code of objects by their names in libraries, and variants what manifests say of a library's chips.
+	// objects is the code of objects by their names in libraries, and variants what manifests say
+	// of a library's chips.
 	objects  map[string]int64
 	variants []manifest.Variant
 }
@@ -56,7 +57,8 @@ func (r *report) addManifest(path string, f io.Reader) error {
 	return nil
 }
 
-// memory is what a run takes beside what is in the files: what values lie in, and how much of it is live at once at least.
+// memory is what a run takes beside what is in the files: what values lie in, and how much of it is
+// live at once at least.
 func memory(m manifest.Manifest) string {
 	text := fmt.Sprintf("A run uses %s bytes for values; %s bytes are live at the same time", m.ArenaBytes, m.ArenaLowerBound)
 	arena, err := strconv.ParseFloat(m.ArenaBytes, 64)

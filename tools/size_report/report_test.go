@@ -17,7 +17,8 @@ import (
 
 const loaded = elf.SHF_ALLOC
 
-// kernels is an object of kernels: two functions, one of them with two names, and one that other objects have too.
+// kernels is an object of kernels: two functions, one of them with two names, and one that other
+// objects have too.
 var kernels = object{
 	machine: elf.EM_AARCH64,
 	sections: []section{
@@ -96,7 +97,8 @@ func trimmed(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestReport: a library as ar writes it on Linux and on BSD, its manifest, and how much of it is printed.
+// TestReport: a library as ar writes it on Linux and on BSD, its manifest, and how much of it is
+// printed.
 func TestReport(t *testing.T) {
 	const long = "net_kernels_of_a_long_name.o"
 	inFolder(t, map[string][]byte{
@@ -239,7 +241,8 @@ func TestHelp(t *testing.T) {
 	assert.Contains(t, out, "-max-code BYTES")
 }
 
-// TestVariants: what each chip of a library adds, of its objects in a library, and of its functions elsewhere.
+// TestVariants: what each chip of a library adds, of its objects in a library, and of its functions
+// elsewhere.
 func TestVariants(t *testing.T) {
 	const two = `{"blocks": [], "variants": [
 		{"chip": "least", "kernels": ["net_k_111", "net_k_222", "net_k_111"], "own_kernels": ["net_k_111", "net_k_222"], "weights_bytes": 4000, "own_weights_bytes": 0},

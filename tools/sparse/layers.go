@@ -37,7 +37,8 @@ func (l layer) shape() []int64 { return []int64{l.out, l.in, 3, 3} }
 
 func (l layer) String() string { return fmt.Sprintf("%s %d->%d @%d", l.name, l.in, l.out, l.size) }
 
-// pruning is what becomes of a layer's weights: none of 0 patterns. The first layer keeps all its kernels, as there are few.
+// pruning is what becomes of a layer's weights: none of 0 patterns. The first layer keeps all its
+// kernels, as there are few.
 type pruning struct {
 	patterns     int
 	connectivity float64
@@ -98,7 +99,8 @@ func (n network) macs(kept []int) float64 {
 	return sum
 }
 
-// write writes the network, of biases and Relus besides, and gives how many weights each layer keeps.
+// write writes the network, of biases and Relus besides, and gives how many weights each layer
+// keeps.
 func (n network) write(path string, p pruning) (kept []int, err error) {
 	first := n.layers[0]
 	m := onnxtest.Model(onnxtest.Floats("x", 1, int(first.in), int(first.size), int(first.size)))

@@ -1,4 +1,5 @@
-// Command sparse measures what pruned convolutions of 3x3 gain: VGG-16's layers at 224x224, of random weights.
+// Command sparse measures what pruned convolutions of 3x3 gain: VGG-16's layers at 224x224, of
+// random weights.
 package main
 
 import (

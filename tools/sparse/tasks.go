@@ -17,8 +17,9 @@ import (
 	"rules_dnn/gen/sched"
 )
 
-// tasks prints, of the network of own patterns, how many tasks each layer has, and how much more the largest one multiplies than the mean of all: what
-// threads have to share, whatever the machine is busy with.
+// tasks prints, of the network of own patterns, how many tasks each layer has, and how much more
+// the largest one multiplies than the mean of all: what threads have to share, whatever the machine
+// is busy with.
 func (o *options) tasks(out io.Writer) (err error) {
 	folder, done, err := o.folder()
 	if err != nil {
@@ -66,7 +67,8 @@ func (o *options) tasks(out io.Writer) (err error) {
 	return nil
 }
 
-// work is what each task of a layer's kernel multiplies, in kernels of a row of pixels: its rows, of the filters that it has.
+// work is what each task of a layer's kernel multiplies, in kernels of a row of pixels: its rows,
+// of the filters that it has.
 func (l layer) work(b manifest.Block, p pruning, seed uint64) ([]float64, error) {
 	s, err := sched.Parse(b.Schedule)
 	if err != nil {
@@ -139,7 +141,8 @@ func axisOf(loop sched.Loop) int {
 	return rowAxis
 }
 
-// partOf is how many rows or columns of the convolution an iteration of a loop has: of a pooling's, twice as many as of its own.
+// partOf is how many rows or columns of the convolution an iteration of a loop has: of a pooling's,
+// twice as many as of its own.
 func partOf(s *sched.Schedule, at int, loop sched.Loop) int64 {
 	last := &s.Stages[len(s.Stages)-1]
 	size := last.Within(slices.Index(last.Loops, loop))

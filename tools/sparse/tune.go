@@ -14,7 +14,8 @@ const (
 	tuningRounds = 5
 )
 
-// tune measures the kernels of a network's blocks in turns, as NAME.tune does, and gives the record of them.
+// tune measures the kernels of a network's blocks in turns, as NAME.tune does, and gives the record
+// of them.
 func (t *tools) tune(model, work, disable string) (record string, err error) {
 	record = work + ".tune.json"
 	if err := os.RemoveAll(record); err != nil {
