@@ -180,7 +180,7 @@ func TestProvisionErrors(t *testing.T) {
 		{
 			name:     "no module proxy",
 			programs: map[string]string{"go": "#!/bin/sh\n"},
-			want:     "the Go module proxy did not give github.com/bazelbuild/rules_go",
+			want:     "the Go module proxy did not return github.com/bazelbuild/rules_go",
 			cure:     "go env GOPROXY",
 		},
 		{

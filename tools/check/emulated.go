@@ -39,7 +39,7 @@ type Executed struct {
 	Packets, Instructions, VectorInstructions int64
 }
 
-// Limits of what a program that works tells.
+// Limits for what a working program sends.
 const (
 	mostListed = 1 << 20
 	mostText   = 1 << 20

@@ -44,7 +44,7 @@ func TestEmulated(t *testing.T) {
 		{"other size", "", "output y has 4 bytes, and dimensions of 3 elements of u8", append(bytes.Clone(model), told(0, "", 3, 4)...)},
 		{"dimensions of nonsense", "", "output y has 3 bytes, and dimensions of 4611686018427387904 elements", append(bytes.Clone(model), told(0, "", 1<<62, 3)...)},
 		{"bytes of nonsense", "", "found 4611686018427387904, want at most", append(bytes.Clone(model), told(0, "", 3, 1<<62)...)},
-		{"cut off", "", "gave no answer", append(bytes.Clone(model), answer[:len(answer)-1]...)},
+		{"cut off", "", "did not answer", append(bytes.Clone(model), answer[:len(answer)-1]...)},
 		{"nonsense", "does not say what it serves: found -1, want at most", "", told(-1)},
 		{"nothing", "does not say what it serves: EOF", "", nil},
 		{"rank of nonsense", "found 4611686018427387904, want at most 32", "", told(0, 0, 1, 0, "y", "u8", 1<<62)},

@@ -147,7 +147,8 @@ func (s *Server) ask(r request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	// A program that has ended says why on standard error; here the missing answer tells.
+	// A program that ended printed the reason to standard error. Here, the missing answer shows
+	// it.
 	_, _ = s.in.Write(append(line, '\n'))
 	var a answer
 	if err := s.out.Decode(&a); err != nil {

@@ -169,8 +169,8 @@ func compareRun(o *options, m *model, s served, ref *reference, run, work string
 		}
 	}
 	if (r.wrong > 0 || o.layers) && byLayer {
-		// A step that is rounded otherwise in one layer makes others in the next ones: each by
-		// itself tells.
+		// A different rounding in one layer causes others in later layers, so each layer is
+		// checked separately.
 		if r.layers, err = compareLayers(o, m, ref, inputs, work, out); err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ done
 	require.NoError(t, err)
 	var table, log strings.Builder
 	require.NoError(t, comparePeers(o, args, &table, &log))
-	for _, want := range []string{"net.onnx N=3, 1 thread(s)\n", "net.onnx N=3, 2 thread(s)\n", "openvino     left out: the model's program gave no answer to load", `mnn          left out: it has no output "y"`, "error 0  rules_dnn dnnc"} {
+	for _, want := range []string{"net.onnx N=3, 1 thread(s)\n", "net.onnx N=3, 2 thread(s)\n", "openvino     left out: the model's program did not answer load", `mnn          left out: it has no output "y"`, "error 0  rules_dnn dnnc"} {
 		assert.Contains(t, log.String(), want)
 	}
 	lines := strings.Split(table.String(), "\n")

@@ -19,11 +19,11 @@ import (
 
 // network is what measuring a network needs beside its program.
 type network struct {
-	// Name is that of PyTorch's, and Batch how many inputs a run has.
+	// Name is PyTorch's name of the network, and Batch the number of inputs of a run.
 	Name  string
 	Batch int
-	// Variant says in which way the network or what is made of it differs from the plain one, ""
-	// for that: "fp16", "without moves", "pruned, share 16".
+	// Variant describes how the network or its compilation differs from the plain one: "fp16",
+	// "without moves", "pruned, share 16"; "" for the plain one.
 	Variant string
 	// Type is what PyTorch's network computes with, "" where it is not measured beside this
 	// variant.
@@ -60,7 +60,8 @@ func coptsOf(t *target.Target) copts {
 	return copts{Runtime: append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), Program: plain, Kernels: slices.Concat(check.KernelCopts, t.Copts)}
 }
 
-// compileOptions are those of `dnnc compile` that say what is generated; files are of a folder.
+// compileOptions returns the options of `dnnc compile` for its outputs; files are relative to a
+// folder.
 func compileOptions() []string {
 	return []string{"--chip=chip.json", "--device=device.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8"}
 }

@@ -35,7 +35,7 @@ examples, for MODEL.onnx [options]:
 options:
 `
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
 	model            string
 	dims, copts      list

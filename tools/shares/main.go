@@ -22,7 +22,7 @@ usage: go run ./tools/shares [options]             from the repository's root
 options:
 `
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
 	chips, only, cxx, keep string
 	seconds                float64

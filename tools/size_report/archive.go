@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What the file formats begin with.
+// The magic bytes of the file formats.
 const (
 	archiveMagic = "!<arch>\n"
 	thinMagic    = "!<thin>\n"
@@ -33,8 +33,8 @@ func (m member) measuresOnly() bool {
 // end it.
 const headerBytes = 60
 
-// members are the objects of an archive, as ar writes them on Linux and on BSD; its tables of
-// symbols and of names are none.
+// members returns the objects of an archive as ar writes it on Linux and BSD, without its tables
+// of symbols and names.
 func members(r io.ReaderAt, size int64) ([]member, error) {
 	var out []member
 	names := ""

@@ -1,4 +1,4 @@
-// Command size_report tells how large the code and the constants of a compiled model are, by
+// Command size_report prints the size of the code and the constants of a compiled model, by
 // section and by function, and which nodes of the network a function computes.
 package main
 
@@ -90,7 +90,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return o, nil
 }
 
-// filesOf are the path itself, or the libraries and manifests of a folder.
+// filesOf returns the path itself, or the libraries and manifests of a folder.
 func filesOf(path string) ([]string, error) {
 	st, err := os.Stat(path)
 	if err != nil || !st.IsDir() {

@@ -34,7 +34,7 @@ var kindText = [kinds]string{
 	linking:   "symbols and tables of the linker",
 }
 
-// kindOf is what a section is for; false for what is not loaded.
+// kindOf returns the kind of a section, or false if the section is not loaded.
 func kindOf(s *elf.Section) (kind, bool) {
 	switch {
 	case s.Flags&elf.SHF_ALLOC == 0 || s.Type == elf.SHT_NULL:

@@ -103,7 +103,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return o, nil
 }
 
-// numbers are whole ones of 1 and more, with commas between.
+// numbers parses whole numbers of at least 1 with commas between.
 func numbers(option, text string) ([]int, error) {
 	var out []int
 	for _, s := range strings.Split(text, ",") {
