@@ -183,7 +183,7 @@ func TestErrors(t *testing.T) {
 		{"mac.o", "mac.o is of macOS or iOS; supported are ELF files"},
 		{"text", "text is no library: want an archive"},
 		{"empty", "empty: EOF"},
-		{"cut.a", "cut.a: at byte 68: a member of"},
+		{"cut.a", "cut.a: at byte 68: a member has"},
 		{"odd.a", "no header of a member"},
 		{"name.a", `a member's name is "/99"`},
 		{"bsdname.a", `a member's name is "#1/99"`},

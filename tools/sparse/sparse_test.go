@@ -96,7 +96,7 @@ value operand 1: 0 1 2 3 in arena, encoding ` + e.String() + "\n"}
 	assert.InDelta(t, float64(16*kept/4), sum, 1e-9, "rows times kernels of four taps")
 	b.Tasks = "4"
 	_, err = l.work(b, p, 0)
-	require.ErrorContains(t, err, "4 tasks, of which 8 are known")
+	require.ErrorContains(t, err, "4 tasks, but 8 are known")
 	b.Schedule = "stage 0\n  task p0 = i0\n"
 	_, err = l.work(b, p, 0)
 	require.ErrorContains(t, err, "sums all weights")

@@ -98,7 +98,7 @@ var statuses = []status{
 	{6, "BUFFER_SIZE", "kBufferSize", "a buffer's size is not its tensor's"},
 	{7, "MISALIGNED", "kMisaligned", "a buffer not aligned for its element type"},
 	{8, "OVERLAP", "kOverlap", "an output overlaps another buffer"},
-	{9, "OUT_OF_MEMORY", "kOutOfMemory", "the allocator returned NULL"},
+	{9, "OUT_OF_MEMORY", "kOutOfMemory", "the allocator gave nothing"},
 	{10, "THREADS", "kThreads", "too many workers, or a thread did not start"},
 	{11, "UNSUPPORTED_CPU", "kUnsupportedCpu", "the processor lacks an instruction set"},
 	{12, "BAD_INDEX", "kBadIndex", "no input or output has this number"},
