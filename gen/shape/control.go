@@ -216,7 +216,7 @@ func (in *inference) undecided(cond *ir.Value) string {
 	if len(used) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", or bounds of %s (dims = {...}) decide the condition", strings.Join(slices.Sorted(maps.Keys(used)), " and "))
+	return fmt.Sprintf(", or bounds of %s that decide the condition (dims = {...})", strings.Join(slices.Sorted(maps.Keys(used)), " and "))
 }
 
 // join is what is known of a result that either branch may give: what both agree in. A dimension in

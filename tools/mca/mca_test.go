@@ -188,8 +188,8 @@ cycles of a dot product of vectors at the limit: one 0.25 two 2
 one: 82 % of the limit over all these blocks; least 80 %, block 0
 two: 91 % of the limit over all these blocks; least 80 %, block 4
 
-A number is cycles of an instruction that multiplies and adds in the innermost loops, in brackets the share of the limit, and then the least that the loops'
-instructions allow in any order: loads and counting take part in what a processor starts in a cycle.
+Each number is the cycles of a multiply-add instruction in the innermost loops. Brackets contain the share of the limit.
+The last number is the minimum for the loops' instructions in any order, because a processor also starts loads and counting.
 `, out.String())
 	assert.EqualError(t, failures(o, blocks), "less than 85 % of the limit:\n  block 0 on one: 80 %\n  block 4 on two: 80 %")
 	o.atLeast = 80
