@@ -62,7 +62,7 @@ func measureTarget(t *testing.T, w *workspace) {
 	}
 	out, said, err := w.try("run", "//:relu_arm64_bench", "--", "--run_under="+emulator, "--dims=N=3", "--runs=2", "--seconds=0", "--probe-seconds=0", "--probe-bytes=1000000")
 	require.NoError(t, err, out+said)
-	assert.Contains(t, said, ", by "+emulator+": an emulator's times are not those of a processor\n")
+	assert.Contains(t, said, " in "+emulator+": an emulator's times do not apply to a processor\n")
 	assert.Contains(t, out, "for arm64")
 	assert.Contains(t, out, "N=3")
 

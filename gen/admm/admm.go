@@ -142,19 +142,19 @@ func (r *Run) check(weights []trainer.Tensor) error {
 		}
 	}
 	if r.Iterations < 0 || r.Steps < 0 {
-		return fmt.Errorf("%d iterations and %d steps; want none or more of each", r.Iterations, r.Steps)
+		return fmt.Errorf("%d iterations and %d steps; want 0 or more of each", r.Iterations, r.Steps)
 	}
 	if r.Choose < 0 || r.Choose > r.Retrain || r.Choose > 0 && r.Every < 1 {
-		return fmt.Errorf("masks are chosen anew every %d steps in %d of %d epochs; want at least every step, in no more epochs than there are at the end", r.Every, r.Choose, r.Retrain)
+		return fmt.Errorf("the masks are chosen every %d steps in %d of the %d final epochs; want 1 step or more, and at most all final epochs", r.Every, r.Choose, r.Retrain)
 	}
 	if r.Choose > 0 && r.Steps > 0 {
-		return fmt.Errorf("%d steps, and masks that are chosen anew in %d epochs; want one of them, as what steps drop is 0 and does not come back", r.Steps, r.Choose)
+		return fmt.Errorf("%d steps, and masks chosen again in %d epochs; want only one of them, because a weight dropped by a step stays 0", r.Steps, r.Choose)
 	}
 	if r.Choose > 0 && r.Choose == r.Retrain && r.Tune.Average > 0 {
-		return fmt.Errorf("an average of weights, and masks that are chosen anew in all of the %d epochs at the end; want fewer, as until then masks change", r.Retrain)
+		return fmt.Errorf("weights are averaged, and the masks are chosen again in all of the %d final epochs; choose them in fewer epochs, because averaging needs fixed masks", r.Retrain)
 	}
 	if !(r.Rho > 0 && r.Growth >= 1 && r.Most >= r.Rho) {
-		return fmt.Errorf("rho is %v, growing %v times up to %v; want a positive one, a growth of at least 1 and a bound that is no less", r.Rho, r.Growth, r.Most)
+		return fmt.Errorf("rho is %v, its growth %v and its maximum %v; want rho > 0, growth >= 1 and maximum >= rho", r.Rho, r.Growth, r.Most)
 	}
 	return nil
 }
@@ -252,7 +252,7 @@ func (r *Run) finish(s *state, out *Outcome) error {
 	}
 	a, err := r.train("retrained", j)
 	if err != nil {
-		return fmt.Errorf("training again, masked: %w", err)
+		return fmt.Errorf("retraining with the masks: %w", err)
 	}
 	out.Weights, out.After, out.Trained = a.Weights, a.Metrics, r.trained
 	if r.Choose > 0 { // they have the trainer's masks: projected, they are as they were

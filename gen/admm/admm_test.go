@@ -298,13 +298,13 @@ func TestChoose(t *testing.T) {
 	}
 	r.Steps = 1
 	_, err = r.Prune(weights)
-	assert.ErrorContains(t, err, "1 steps, and masks that are chosen anew in 4 epochs; want one of them")
+	assert.ErrorContains(t, err, "1 steps, and masks chosen again in 4 epochs; want only one of them")
 	r.Steps, r.Choose = 0, 7
 	_, err = r.Prune(weights)
-	assert.ErrorContains(t, err, "masks are chosen anew every 5 steps in 7 of 6 epochs")
+	assert.ErrorContains(t, err, "the masks are chosen every 5 steps in 7 of the 6 final epochs")
 	r.Choose, r.Tune.Average = 6, 0.9
 	_, err = r.Prune(weights)
-	assert.ErrorContains(t, err, "an average of weights, and masks that are chosen anew in all of the 6 epochs at the end; want fewer")
+	assert.ErrorContains(t, err, "weights are averaged, and the masks are chosen again in all of the 6 final epochs; choose them in fewer epochs")
 }
 
 // TestGoesOn: a run that was interrupted anywhere ends with the same weights.
@@ -356,5 +356,5 @@ func TestRefused(t *testing.T) {
 	require.ErrorContains(t, err, "rho is 0")
 	r.Steps = -1
 	_, err = r.Prune(nil)
-	assert.ErrorContains(t, err, "4 iterations and -1 steps; want none or more of each")
+	assert.ErrorContains(t, err, "4 iterations and -1 steps; want 0 or more of each")
 }

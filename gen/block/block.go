@@ -160,11 +160,11 @@ func (b *Block) verifyStage(i int, s *te.Stage) (err error) {
 		case !l.Source.Stage && n >= 0 && n < len(b.Operands):
 			shape = b.Operands[n].Shape
 		default:
-			err = fmt.Errorf("stage %s loads %v, of %d operands", s.Name, l.Source, len(b.Operands))
+			err = fmt.Errorf("stage %s loads %v, but the block has %d operands", s.Name, l.Source, len(b.Operands))
 			return
 		}
 		if len(l.Index) != len(shape) {
-			err = fmt.Errorf("stage %s: %d indices for rank %d", s.Name, len(l.Index), len(shape))
+			err = fmt.Errorf("stage %s: a load has %d indices; want %d, the rank of its operand", s.Name, len(l.Index), len(shape))
 		}
 	})
 	return err

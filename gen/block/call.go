@@ -63,17 +63,17 @@ func (f *former) call(n *ir.Node, c *opaque.Call) *Block {
 func (b *Block) verifyCall() error {
 	c := b.Call
 	if b.Stage != nil || b.Control != nil || len(c.Operands) != len(c.Call.Operands) || len(c.Results) != len(c.Call.Results) {
-		return fmt.Errorf("block %s: a call of %d operands and %d results is given %d and %d, or the block does something else too",
+		return fmt.Errorf("block %s: its call has %d operands and %d results, and the block passes %d and %d, or has a stage or a branch besides",
 			b.Label(), len(c.Call.Operands), len(c.Call.Results), len(c.Operands), len(c.Results))
 	}
 	for i, k := range c.Operands {
 		if want := c.Call.Operands[i].Type; k >= len(b.Operands) || k >= 0 && b.Operands[k].Type != want {
-			return fmt.Errorf("block %s: operand %d of its call is %d of %d, or of another type than %s", b.Label(), i, k, len(b.Operands), want)
+			return fmt.Errorf("block %s: operand %d of its call is number %d of the block's %d operands; want one of type %s", b.Label(), i, k, len(b.Operands), want)
 		}
 	}
 	for i, k := range c.Results {
 		if want := c.Call.Results[i].Type; k >= len(b.Results) || k >= 0 && b.Results[k].Type != want {
-			return fmt.Errorf("block %s: result %d of its call is %d of %d, or of another type than %s", b.Label(), i, k, len(b.Results), want)
+			return fmt.Errorf("block %s: result %d of its call is number %d of the block's %d results; want one of type %s", b.Label(), i, k, len(b.Results), want)
 		}
 	}
 	return nil
@@ -192,7 +192,7 @@ func (g *Graph) verifySymbols(pending map[string]bool) error {
 func (b *Block) set(names []string, pending map[string]bool) error {
 	for _, s := range names {
 		if !pending[s] {
-			return fmt.Errorf("block %s computes the symbol %q, which is no computed one or is computed before", b.Label(), s)
+			return fmt.Errorf("block %s computes the symbol %q; want a computed symbol that no earlier block computes", b.Label(), s)
 		}
 		delete(pending, s)
 	}

@@ -74,7 +74,7 @@ func (f *former) node(out *Graph, n *ir.Node) ([]*Block, error) {
 
 func (f *former) fromMeaning(n *ir.Node, m *ops.Meaning) ([]*Block, error) {
 	if len(m.Outputs) < len(n.Outputs) {
-		return nil, n.Errorf("%d results, the operator gives %d", len(n.Outputs), len(m.Outputs))
+		return nil, n.Errorf("the node has %d results; the operator computes %d", len(n.Outputs), len(m.Outputs))
 	}
 	results := map[te.Source]*ir.Value{}
 	var copies []Result // a result that is also another result, or an operand itself

@@ -69,12 +69,12 @@ func (b *Block) verify(have map[*ir.Value]bool) error {
 func (b *Block) verifyControl(have map[*ir.Value]bool) error {
 	read := slices.Clone(b.Operands)
 	if b.setOperands(); !slices.Equal(read, b.Operands) {
-		return fmt.Errorf("block %s: its operands are not what its graphs read", b.Label())
+		return fmt.Errorf("block %s: its operands differ from the values that its graphs read", b.Label())
 	}
 	for _, g := range b.Control.Graphs() {
 		for _, v := range g.Inputs {
 			if have[v] {
-				return fmt.Errorf("the graph of block %s gets %q, which is computed before it", b.Label(), v.Name)
+				return fmt.Errorf("the graph of block %s has the input %q, which an earlier block computes", b.Label(), v.Name)
 			}
 		}
 		if err := g.verify(have); err != nil {
@@ -90,15 +90,15 @@ func (b *Block) verifyControl(have map[*ir.Value]bool) error {
 		given := map[*ir.Value]bool{}
 		for _, v := range g.Outputs {
 			if !own[v] {
-				return fmt.Errorf("block %s hands out %q, which no block of its graph computes", b.Label(), v.Name)
+				return fmt.Errorf("block %s returns %q, which no block of its graph computes", b.Label(), v.Name)
 			}
 			if given[v] && b.Control.If != nil {
-				return fmt.Errorf("block %s hands out %q twice", b.Label(), v.Name)
+				return fmt.Errorf("block %s returns %q twice", b.Label(), v.Name)
 			}
 			given[v] = true
 		}
 		if len(g.Outputs) != len(b.Results) {
-			return fmt.Errorf("block %s: %d results of a graph with %d outputs", b.Label(), len(b.Results), len(g.Outputs))
+			return fmt.Errorf("block %s has %d results; its graph has %d outputs", b.Label(), len(b.Results), len(g.Outputs))
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 func (b *Block) verifyTypes() (err error) {
 	for _, s := range b.Stages() {
 		if c := s.Combine; (c == nil) != (len(s.Reduce) == 0) || c != nil && (len(c.Init) != len(s.Values) || len(c.Join) != len(s.Values)) {
-			return fmt.Errorf("stage %s combines %d values along %d axes", s.Name, len(s.Values), len(s.Reduce))
+			return fmt.Errorf("stage %s reduces %d values along %d axes", s.Name, len(s.Values), len(s.Reduce))
 		}
 		for _, e := range s.Exprs() {
 			te.Walk(e, func(x te.Expr) {
@@ -23,7 +23,7 @@ func (b *Block) verifyTypes() (err error) {
 	}
 	for i, r := range b.Results {
 		if t := b.Stage.Results[i].DType(); t != r.Type {
-			return fmt.Errorf("it gives %s for %q of %s", t, r.Name, r.Type)
+			return fmt.Errorf("it computes %[2]q as %[1]s; want %[3]s", t, r.Name, r.Type)
 		}
 	}
 	return err
@@ -41,14 +41,14 @@ func (b *Block) wrong(s *te.Stage, e te.Expr) string {
 			return fmt.Sprintf("loads operand %d, which is %s, as %s", x.Source.N, t, x.Type)
 		}
 		if (len(x.Guard) == 0) != (x.Default == nil) {
-			return fmt.Sprintf("a load under %d conditions has the default %v", len(x.Guard), x.Default)
+			return fmt.Sprintf("a load with %d conditions has the default %v; want a default if and only if it has conditions", len(x.Guard), x.Default)
 		}
 	case te.Acc:
 		if s.Combine == nil || x.N >= len(s.Combine.Init) || s.Combine.Init[x.N].DType() != x.Type {
 			return fmt.Sprintf("reads accumulator %d as %s", x.N, x.Type)
 		}
 	case te.In:
-		return "reads what comes to an accumulator where nothing does"
+		return "reads the new value of an accumulator outside a reduction"
 	}
 	return ""
 }

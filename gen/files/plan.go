@@ -45,7 +45,7 @@ func (p *Plan) Check() error {
 	}
 	for _, o := range p.outputs {
 		if st, err := os.Stat(o.path); err == nil && !st.Mode().IsRegular() {
-			return fmt.Errorf("%s is %s; want a file there, or nothing", o.what, kind(st.Mode()))
+			return fmt.Errorf("%s is %s; want a file, or an unused path", o.what, kind(st.Mode()))
 		}
 	}
 	if err := p.checkOutputs(); err != nil {
@@ -63,7 +63,7 @@ func (p *Plan) checkOutputs() error {
 	for _, o := range p.outputs {
 		at := place(o.path)
 		if other, ok := places[at]; ok {
-			return fmt.Errorf("%s and %s are the same path (upper and lower case count as one): give each its own", other.what, o.what)
+			return fmt.Errorf("%s and %s are the same path (upper and lower case are equal); use different paths", other.what, o.what)
 		}
 		places[at] = o
 		if err := p.foreign(o); err != nil {
@@ -74,7 +74,7 @@ func (p *Plan) checkOutputs() error {
 		for below, at := "", place(o.path); below != at; {
 			below, at = at, filepath.Dir(at)
 			if other, ok := places[at]; ok && below != at && !p.isFolder(other) {
-				return fmt.Errorf("%s lies below %s, which is a file: give each its own path", o.what, other.what)
+				return fmt.Errorf("%s lies below %s, which is a file; use another path", o.what, other.what)
 			}
 		}
 	}
@@ -103,7 +103,7 @@ func (p *Plan) checkLinks() error {
 	for i, o := range p.outputs {
 		for _, other := range p.outputs[:i] {
 			if same(o.path, other.path) {
-				return fmt.Errorf("%s and %s are links to one file: give each its own path", other.what, o.what)
+				return fmt.Errorf("%s and %s are links to one file; use different files", other.what, o.what)
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (p *Plan) checkInputs() error {
 	for _, in := range p.inputs {
 		for _, o := range p.outputs {
 			if same(in.path, o.path) {
-				return fmt.Errorf("%s is the same file as %s, which is read: give the output another path", o.what, in.what)
+				return fmt.Errorf("%s is the same file as %s, which is read; use another path for the output", o.what, in.what)
 			}
 		}
 		if err := p.foreign(in); err != nil {
@@ -130,7 +130,7 @@ func (p *Plan) foreign(n named) error {
 	at := place(n.path)
 	for _, f := range p.folders {
 		if filepath.Dir(at) == place(f.path) && f.names.MatchString(filepath.Base(n.path)) {
-			return fmt.Errorf("%s has the name of a file that is written to %s: give it another path", n.what, f.what)
+			return fmt.Errorf("%s has the name of a file that is written to %s; rename it", n.what, f.what)
 		}
 	}
 	return nil

@@ -147,7 +147,7 @@ func TestPlaces(t *testing.T) {
 		change()
 		old := tree(t)
 		s := example(t)
-		assert.ErrorContains(t, s.Commit(), "manifest is "+want+"; want a file there, or nothing")
+		assert.ErrorContains(t, s.Commit(), "manifest is "+want+"; want a file, or an unused path")
 		s.Close()
 		assert.Equal(t, old, tree(t))
 	}

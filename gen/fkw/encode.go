@@ -34,7 +34,7 @@ type kernel struct{ channel, pattern int32 }
 func Encode(t *ir.Tensor, e Encoding) (*Weights, error) {
 	e.Kernels = 0
 	if e.Planes > 0 {
-		return nil, fmt.Errorf("weights of %d planes: want those of one", e.Planes)
+		return nil, fmt.Errorf("the weights have %d planes; want 1", e.Planes)
 	}
 	out := &Weights{Encoding: e}
 	if err := out.Check(); err != nil {
@@ -55,7 +55,7 @@ func Encode(t *ir.Tensor, e Encoding) (*Weights, error) {
 		return nil, err
 	}
 	if out.Given && int64(len(out.Patterns))*out.inputs > maxIndex {
-		return nil, fmt.Errorf("%d patterns of %d channels: as many kernels have no numbers of 16 bits", len(out.Patterns), out.inputs)
+		return nil, fmt.Errorf("%d patterns of %d channels: their kernels cannot be numbered in 16 bits; use fewer patterns", len(out.Patterns), out.inputs)
 	}
 	all := out.all()
 	if !out.Given {
@@ -81,7 +81,7 @@ func (w *Weights) kernels(f int, supports []Pattern) ([]kernel, error) {
 		}
 		p := slices.IndexFunc(w.Patterns, func(p Pattern) bool { return used&^p == 0 })
 		if p < 0 {
-			return nil, fmt.Errorf("the kernel of filter %d and channel %d keeps the taps %v, which no pattern has", f*int(w.Share), c, used.Taps())
+			return nil, fmt.Errorf("the kernel of filter %d and channel %d keeps the taps %v; no pattern has these taps", f*int(w.Share), c, used.Taps())
 		}
 		out = append(out, kernel{int32(c), int32(p)})
 	}

@@ -16,7 +16,7 @@ const (
 )
 
 // errDense ends a search: too much is kept.
-var errDense = errors.New("too few weights are zero")
+var errDense = errors.New("too few weights are 0")
 
 // Find is an encoding of weights of which enough are zero, as its filters, or so many that share what they keep, are pruned; the
 // patterns are the taps that occur or, where these are too many, one of all taps. Nil where too few weights are left out.

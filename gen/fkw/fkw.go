@@ -116,7 +116,7 @@ func Parse(text string) (*Encoding, error) {
 	for _, s := range p.fields {
 		x, err := strconv.ParseUint(s, 16, 64)
 		if err != nil {
-			return nil, fmt.Errorf("encoding %q: %q is no pattern: want its taps as bits, in hexadecimal", text, s)
+			return nil, fmt.Errorf("encoding %q: %q is not a pattern; want its taps as bits, in hexadecimal", text, s)
 		}
 		e.Patterns = append(e.Patterns, Pattern(x))
 	}
@@ -157,7 +157,7 @@ func (e *Encoding) Check() error {
 	case e.Planes < 0 || e.Planes > MaxTaps:
 		return fmt.Errorf("%d planes; want 1 to %d, or none", e.Planes, MaxTaps)
 	case e.Planes > 0 && e.Given:
-		return fmt.Errorf("planes of kernels as they were given")
+		return fmt.Errorf("planes of unpruned kernels")
 	case e.Block < 0:
 		return fmt.Errorf("blocks of %d channels", e.Block)
 	case len(e.Patterns) == 0 || len(e.Patterns) > maxPatterns:
@@ -169,7 +169,7 @@ func (e *Encoding) Check() error {
 		case p == 0:
 			return fmt.Errorf("a pattern without taps")
 		case len(p.Taps()) != e.Entries():
-			return fmt.Errorf("pattern %x has %d taps, and %x has %d: kernels keep as many", uint64(p), len(p.Taps()), uint64(e.Patterns[0]), e.Entries())
+			return fmt.Errorf("pattern %x has %d taps, and %x has %d; want the same number in all patterns", uint64(p), len(p.Taps()), uint64(e.Patterns[0]), e.Entries())
 		case seen[p]:
 			return fmt.Errorf("pattern %x occurs twice", uint64(p))
 		}
@@ -220,11 +220,11 @@ func (e *Encoding) Centre(width int64) int64 {
 // Fits reports why kernels of so many taps cannot have these patterns; nil: they can.
 func (e *Encoding) Fits(taps int64) error {
 	if taps > MaxTaps {
-		return fmt.Errorf("kernels of %d taps; %d at most", taps, MaxTaps)
+		return fmt.Errorf("kernels of %d taps; want at most %d", taps, MaxTaps)
 	}
 	for _, p := range e.Patterns {
 		if int64(bits.Len64(uint64(p))) > taps {
-			return fmt.Errorf("pattern %x has a tap beyond the %d of a kernel", uint64(p), taps)
+			return fmt.Errorf("pattern %x has a tap beyond the %d taps of a kernel", uint64(p), taps)
 		}
 	}
 	return nil

@@ -322,11 +322,11 @@ func TestRefused(t *testing.T) {
 		patterns []Pattern
 		want     string
 	}{
-		{"a kernel of no pattern", dense, patterns, "the kernel of filter 0 and channel 0 keeps the taps [0 1 2 3 4 5 6 7 8], which no pattern has"},
+		{"a kernel of no pattern", dense, patterns, "the kernel of filter 0 and channel 0 keeps the taps [0 1 2 3 4 5 6 7 8]; no pattern has these taps"},
 		{"a vector", ir.NewTensor(ir.F32, 2), patterns, "weights of shape [2]; want filters (at most 65536), channels (fewer than 65536), and taps"},
 		{"more taps than a pattern has bits", ir.NewTensor(ir.F32, 1, 1, 9, 9), patterns, "kernels of 81 taps; want 1 to 64"},
-		{"a tap beyond the kernel", ir.NewTensor(ir.F32, 1, 1, 2, 2), []Pattern{0x1b}, "pattern 1b has a tap beyond the 4 of a kernel"},
-		{"patterns of other lengths", dense, []Pattern{0x1b, 7}, "pattern 7 has 3 taps, and 1b has 4: kernels keep as many"},
+		{"a tap beyond the kernel", ir.NewTensor(ir.F32, 1, 1, 2, 2), []Pattern{0x1b}, "pattern 1b has a tap beyond the 4 taps of a kernel"},
+		{"patterns of other lengths", dense, []Pattern{0x1b, 7}, "pattern 7 has 3 taps, and 1b has 4; want the same number in all patterns"},
 		{"a pattern twice", dense, []Pattern{0x1b, 0x1b}, "pattern 1b occurs twice"},
 		{"no taps", dense, []Pattern{0}, "a pattern without taps"},
 		{"no patterns", dense, nil, "0 patterns; want 1 to 256"},
@@ -337,11 +337,11 @@ func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"csr":                                     `encoding "csr": want fkw of N kernels, and their patterns in hexadecimal`,
 		"fkw of x kernels 1b":                     `encoding "fkw of x kernels 1b": want fkw of N kernels, and their patterns in hexadecimal`,
-		"fkw of 3 kernels 1b zz":                  `encoding "fkw of 3 kernels 1b zz": "zz" is no pattern: want its taps as bits, in hexadecimal`,
+		"fkw of 3 kernels 1b zz":                  `encoding "fkw of 3 kernels 1b zz": "zz" is not a pattern; want its taps as bits, in hexadecimal`,
 		"fkw of 3 kernels shared by 1b":           `encoding "fkw of 3 kernels shared by 1b": want a number of filters after "shared by", and of channels after "in blocks of"`,
 		"fkw of 3 kernels by 1b":                  `encoding "fkw of 3 kernels by 1b": want a number of planes after "by"`,
 		"fkw of 3 kernels by 65 planes 1b":        "65 planes; want 1 to 64, or none",
-		"fkw of 3 kernels by 2 planes as given 1": "planes of kernels as they were given",
+		"fkw of 3 kernels by 2 planes as given 1": "planes of unpruned kernels",
 		"fkw of 3 kernels shared by 65 1b":        "65 filters share what they keep; want 1 to 64",
 		"fkw of 3 kernels in blocks of -1 1b":     "blocks of -1 channels",
 		"fkw of -1 kernels 1b":                    "-1 kernels; want 0 to 1073741824",

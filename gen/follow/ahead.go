@@ -26,7 +26,7 @@ func (f *follower) fetchAhead(body []loop.Stmt) ([]loop.Stmt, error) {
 	case len(loops) == 0:
 		return body, nil
 	case len(loops) > 1:
-		return nil, fmt.Errorf("copies are fetched ahead of the iterations of %d loops: want those of one", len(loops))
+		return nil, fmt.Errorf("copies are fetched ahead in %d loops; want one loop", len(loops))
 	}
 	a := &ahead{follower: f, loops: loops, copies: copies, own: map[*loop.Buffer]*loop.Buffer{}}
 	return a.body(body)
@@ -73,7 +73,7 @@ func (a *ahead) body(body []loop.Stmt) ([]loop.Stmt, error) {
 func (a *ahead) loop(x loop.For) ([]loop.Stmt, error) {
 	n, known := x.Extent.Const()
 	if !known {
-		return nil, fmt.Errorf("copies of the iterations of %q, of which there are %s, are fetched ahead: want a constant", x.Var, x.Extent)
+		return nil, fmt.Errorf("copies are fetched ahead in the loop %q with %s iterations; want a constant number", x.Var, x.Extent)
 	}
 	a.facts[nextPoint] = sym.Range{Lo: 1, Hi: max(n-1, 1)}
 	var first, stores, rest []loop.Stmt
@@ -122,7 +122,7 @@ func (a *ahead) apart(x loop.For, to *loop.Buffer) (fetch, store loop.Stmt, err 
 		n, known := l.Extent.Const()
 		last := len(l.Body) - 1
 		if !known || last < 0 || slices.ContainsFunc(l.Body[:last], func(s loop.Stmt) bool { return !binds(s) }) {
-			return nil, nil, fmt.Errorf("the copy %q is fetched ahead by loops of %s iterations with %d statements each: want a constant, and one after integers that it binds", to.Name, l.Extent, len(l.Body))
+			return nil, nil, fmt.Errorf("the copy %q is fetched ahead by loops of %s iterations with %d statements each; want a constant number, and one statement after bindings of integers", to.Name, l.Extent, len(l.Body))
 		}
 		index, size, s = sym.Add(sym.Scale(index, n), sym.Var(l.Var)), size*n, l.Body[last]
 	}

@@ -17,5 +17,5 @@ func TestFetchAheadOfOneLoop(t *testing.T) {
 	_, err := (&follower{at: []*stage{copies("k"), copies("k")}}).fetchAhead(nil)
 	require.NoError(t, err)
 	_, err = (&follower{at: []*stage{copies("k"), copies("j")}}).fetchAhead(nil)
-	require.ErrorContains(t, err, "copies are fetched ahead of the iterations of 2 loops: want those of one")
+	require.ErrorContains(t, err, "copies are fetched ahead in 2 loops; want one loop")
 }

@@ -62,11 +62,11 @@ func (f *follower) keep(c *stage, x loop.Mem) (*loop.Kept, error) {
 		k.Kernels, k.Blocks, k.Part = k.Kernels/k.Blocks, 1, z.Block
 	}
 	if !f.channels(c, x, k) {
-		return nil, unsuited("channels of X at %s lie in no constant steps", x.Index)
+		return nil, unsuited("channels of X at %s do not have a constant stride", x.Index)
 	}
 	steps, ok := f.tapSteps(c, x)
 	if !ok {
-		return nil, unsuited("taps of X at %s lie in no constant steps", x.Index)
+		return nil, unsuited("taps of X at %s do not have a constant stride", x.Index)
 	}
 	for _, p := range z.Patterns {
 		var taps []int64

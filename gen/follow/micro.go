@@ -36,17 +36,17 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 			n = 1
 		}
 		if !wide.add(m, l.Kind, n, xs, ws, c.sumsStored()) {
-			return nil, unsuited("loop %s (%s) walks X by %d and W by %d elements, which instruction %s does not read so", l.Var, l.Kind, xs, ws, c.row.Name)
+			return nil, unsuited("loop %s (%s) steps X by %d and W by %d elements; instruction %s cannot read them so", l.Var, l.Kind, xs, ws, c.row.Name)
 		}
 	}
 	if !wide.end(m) {
-		return nil, unsuited("registers of W lie apart within a column")
+		return nil, unsuited("the registers of a column of W are not contiguous")
 	}
 	if m.X == instr.Lane && (len(m.K) == 0 || m.K[len(m.K)-1].XStep != 1) {
-		return nil, unsuited("the lanes of X are no neighbours along the innermost loop of the sum")
+		return nil, unsuited("the lanes of X are not contiguous along the innermost loop of the sum")
 	}
 	if c.row.Matrix > 0 && !m.ReadsMatrices() {
-		return nil, unsuited("rows of X that are matrices lie not equally far apart, or the innermost loop of the sum is over no neighbours")
+		return nil, unsuited("the rows of matrices in X do not have a constant stride, or the innermost loop of the sum is not contiguous")
 	}
 	if n := f.ahead[x.Buf]; n == m.Rows*m.RowStep && m.InARow() { // the next one's; of one with fewer rows there is none
 		m.FetchX = n
@@ -107,7 +107,7 @@ func (v *walk) end(m *loop.MicroKernel) bool {
 func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 	mul, ok := c.te.Values[0].(te.Call)
 	if !ok || mul.Fn != "mul" {
-		return x, w, unsuited("a tile of what is no contraction")
+		return x, w, unsuited("a tile of a stage that is not a contraction")
 	}
 	var loads [2]loop.Mem
 	for k, a := range mul.Args {
@@ -116,7 +116,7 @@ func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 		}
 		m, ok := f.flatten(c, a).(loop.Mem)
 		if !ok {
-			return x, w, unsuited("factor %d of a tile is no load, or one that may be out of bounds", k)
+			return x, w, unsuited("factor %d of a tile is not a load, or a load that may be out of bounds", k)
 		}
 		loads[k] = m
 	}
@@ -146,7 +146,7 @@ func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 // typed checks the types of factors: W may be stored in one that loads convert.
 func (f *follower) typed(c *stage, x, w loop.Mem) error {
 	if x.Buf.Type != c.row.X || w.Buf.Type != c.row.W && !(c.row.W == ir.F32 && f.t.LoadsConvert(w.Buf.Type)) {
-		return unsuited("instruction %s multiplies %s with %s; X is %s and W %s", c.row.Name, c.row.X, c.row.W, x.Buf.Type, w.Buf.Type)
+		return unsuited("instruction %s multiplies %s by %s; X is %s and W is %s", c.row.Name, c.row.X, c.row.W, x.Buf.Type, w.Buf.Type)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (f *follower) steps(v string, x, w loop.Mem) (xs, ws int64, err error) {
 	g, ok2 := sym.Coefficient(w.Index, v, f.facts)
 	ws, isConst2 := g.Const()
 	if !ok || !ok2 || !isConst || !isConst2 {
-		return 0, 0, unsuited("loop %s of a tile walks X at %s and W at %s, in steps that are no constants", v, x.Index, w.Index)
+		return 0, 0, unsuited("loop %s of a tile steps X at %s and W at %s; want constant steps", v, x.Index, w.Index)
 	}
 	return xs, ws, nil
 }

@@ -12,7 +12,7 @@ import (
 // loops of results hold apart.
 func (f *follower) partial(c *stage, i int, m *loop.MicroKernel, x, w loop.Mem) ([]loop.Stmt, error) {
 	if c.single || !c.sumsStored() && slices.ContainsFunc(c.sched.Loops[i:], func(l sched.Loop) bool { return l.Edge == sched.Peel }) {
-		return nil, unsuited("a tile within a loop of the reduction: want whole tiles, of all points")
+		return nil, unsuited("a tile within a loop of the reduction; want whole tiles over all points")
 	}
 	zero, wide := map[string]sym.Expr{}, sym.Const(1)
 	for _, l := range c.sched.Loops[i:] {
@@ -26,7 +26,7 @@ func (f *follower) partial(c *stage, i int, m *loop.MicroKernel, x, w loop.Mem) 
 		}
 	}
 	if inOrder := slices.IsSortedFunc(c.sched.Loops[i:], func(a, b sched.Loop) int { return int(a.Kind) - int(b.Kind) }); !inOrder || !at.Equal(c.acc.index) {
-		return nil, unsuited("a tile within a loop of the reduction: want its rows, registers and lanes in this order, before the sum's loops")
+		return nil, unsuited("a tile within a loop of the reduction; want its rows, registers and lanes in this order, before the loops of the sum")
 	}
 	m.Adds = true
 	if c.sumsStored() {

@@ -138,7 +138,7 @@ func (f *follower) kernels(c *stage, body func() ([]loop.Stmt, error)) ([]loop.S
 	z, name := c.stored, c.sched.Loops[c.stored.Kernels].Var
 	channels, _ := z.Channel.Extent.Const()
 	if z.Given {
-		return nil, unsuited("kernels of a filter that are in the order in which they were given: want a tile that sums them")
+		return nil, unsuited("the kernels of a filter are in their given order; want a tile that sums them")
 	}
 	block, blocks := name+"_block", z.Blocks(channels)
 	f.facts[block] = sym.Range{Lo: 0, Hi: blocks - 1}

@@ -168,8 +168,8 @@ func TestRefused(t *testing.T) {
 		s    *te.Stage
 		want string
 	}{
-		{last, `stage "last" has no gradient: it is the reduction "last"; those by add, max, min and mul have one`},
-		{running, `stage "running" has no gradient: its elements are updated by one another, in order`},
+		{last, `stage "last" has no gradient: it is the reduction "last"; only add, max, min and mul have a gradient`},
+		{running, `stage "running" has no gradient: its elements are updated sequentially, each from others`},
 		{unknown, `the shape [N] of stage "unknown" is not known`},
 	} {
 		p := &Program{Stages: []*te.Stage{c.s}, Operands: []Operand{{ir.F64, []int64{3}}, {ir.F64, []int64{3}}}}

@@ -91,7 +91,7 @@ func (v *visit) update(g te.Source) (te.Source, error) {
 	_, replaces := u.Join.(te.In)
 	adds := join.Fn == "add" && u.From == nil
 	if !adds && !replaces {
-		return g, fmt.Errorf("its elements are updated by one another, in order")
+		return g, fmt.Errorf("its elements are updated sequentially, each from others")
 	}
 	r := v.walk(u.Axes)
 	for _, x := range u.Binds {

@@ -116,7 +116,7 @@ func (v *visit) reduction() error {
 		join, ok := joinOf(v.s.Combine, k)
 		rule := reductions[join]
 		if !ok || rule == nil {
-			return fmt.Errorf("it is the reduction %q; those by add, max, min and mul have one", v.s.Combine.Name)
+			return fmt.Errorf("it is the reduction %q; only add, max, min and mul have a gradient", v.s.Combine.Name)
 		}
 		adj, err := rule(v, k, v.kept(sumOf(v.accs[k])))
 		if err != nil {

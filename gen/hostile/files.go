@@ -142,7 +142,7 @@ var namedFormats = []struct {
 	{"TensorFlow Lite", "\x1c\x00\x00\x00TFL3", []string{"TensorFlow Lite", "tf2onnx"}},
 	{"TensorFlow", "\n\x14\n\x05input\x12\vPlaceholder", []string{"TensorFlow", "tf2onnx"}},
 	{"Keras", "\x89HDF\r\n\x1a\n", []string{"Keras", "tf2onnx"}},
-	{"ONNX Runtime's format", "\x1c\x00\x00\x00ORTM", []string{".ort", "ONNX model that it was made of"}},
+	{"ONNX Runtime's format", "\x1c\x00\x00\x00ORTM", []string{".ort", "ONNX model from which it was converted"}},
 	{"gzip", "\x1f\x8b\x08\x00", []string{"gzip", "gunzip"}},
 	{"text", "ir_version: 8\ngraph { }\n", []string{"text", "text_format"}},
 	{"safetensors", "\x02\x00\x00\x00\x00\x00\x00\x00{}", []string{"safetensors", "export"}},

@@ -114,7 +114,7 @@ type choice struct {
 
 func (p *program) choice(x te.Select) (node, error) {
 	if x.Then == nil || x.Else == nil || x.Then.DType() != x.Else.DType() || x.Then.DType() == ir.Invalid {
-		return nil, fmt.Errorf("a select whose branches are not two of one type")
+		return nil, fmt.Errorf("a select needs two branches of one type")
 	}
 	k := &choice{keep: make([]bool, chunk), all: *scalar.NewVec(x.Then.DType(), chunk)}
 	k.whole = p.accs == nil && joins(x)

@@ -140,7 +140,7 @@ func TestLoopEnds(t *testing.T) {
 		g := loopGraph(t, "%m, %c")
 		g.Nodes[0].Regions[0].Nodes[1].Outputs[0].HasShape = false
 		_, err := Graph(g, map[string]*ir.Tensor{"m": number(0), "c": boolean(true), "v": number(1), "x": number(10)})
-		require.ErrorContains(t, err, `node Loop "loop": result 1: the body never ran, and the shape of its output "mark" is not known without`)
+		require.ErrorContains(t, err, `node Loop "loop": result 1: the body never ran, so the shape of its output "mark" is unknown`)
 	})
 }
 
@@ -172,7 +172,7 @@ func TestLoopGrows(t *testing.T) {
 	require.Equal(t, []int64{16}, got[0].Shape)
 	wants(t, got[1], []int64{2, 4, 8}, 3, 1)
 	_, err = Graph(irtest.Parse(t, text("%twice")), x)
-	require.ErrorContains(t, err, `node Loop "loop": output "twice" of its body has shape [4] in one run and [8] in another`)
+	require.ErrorContains(t, err, `node Loop "loop": output "twice" of its body has shape [4] in one iteration and [8] in another`)
 }
 
 // TestScan runs over rows or columns, forward and backward, and stacks in all ways.
@@ -231,7 +231,7 @@ func TestScan(t *testing.T) {
 	})
 	t.Run("nothing", func(t *testing.T) {
 		_, err := run(t, text(16, "", "%v, %x"), number(1), numbers(nil, 0))
-		require.ErrorContains(t, err, `node Scan "scan": result 1: the body never ran, and the shape of its output "r" is not known without`)
+		require.ErrorContains(t, err, `node Scan "scan": result 1: the body never ran, so the shape of its output "r" is unknown`)
 	})
 	t.Run("an axis that is none", func(t *testing.T) {
 		_, err := run(t, text(16, ", scan_input_axes = [2]", "%v, %x"), number(1), matrix)

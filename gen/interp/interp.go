@@ -141,7 +141,7 @@ func lastUses(stages []*te.Stage, outputs []te.Source) ([]int, error) {
 	for _, src := range outputs {
 		if src.Stage {
 			if src.N < 0 || src.N >= len(stages) {
-				return nil, fmt.Errorf("an output is stage %d, there are %d", src.N, len(stages))
+				return nil, fmt.Errorf("an output is stage %d of %d stages", src.N, len(stages))
 			}
 			last[src.N] = len(stages)
 		}
@@ -211,7 +211,7 @@ func wellFormed(s *te.Stage) error {
 	case s.Update != nil && len(s.Results) != 1:
 		return fmt.Errorf("an update of %d results", len(s.Results))
 	case s.Combine == nil && len(s.Reduce)+len(s.Values) > 0:
-		return fmt.Errorf("there are reduction axes or values, but no combiner")
+		return fmt.Errorf("a stage has reduction axes or values, but no combiner")
 	case s.Combine != nil && (len(s.Combine.Init) != len(s.Values) || len(s.Combine.Join) != len(s.Values) || len(s.Values) == 0):
 		return fmt.Errorf("combiner %q has %d neutral values and %d joins for %d values",
 			s.Combine.Name, len(s.Combine.Init), len(s.Combine.Join), len(s.Values))

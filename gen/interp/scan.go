@@ -18,7 +18,7 @@ func (c *control) scan(operands []*ir.Tensor) ([]*ir.Tensor, error) {
 	batch := int64(-1)
 	for i, t := range own {
 		if len(t.Shape) == 0 || batch >= 0 && t.Shape[0] != batch {
-			return nil, c.n.Errorf("operand %d has shape %v; definition 8 wants a first axis of the same extent for all", s.First+i, t.Shape)
+			return nil, c.n.Errorf("operand %d has shape %v; in opset 8, the first axes of all operands must have the same extent", s.First+i, t.Shape)
 		}
 		batch = t.Shape[0]
 	}
@@ -39,7 +39,7 @@ func (c *control) scan(operands []*ir.Tensor) ([]*ir.Tensor, error) {
 		}
 	}
 	if batch == 0 {
-		return nil, c.n.Errorf("the batch is empty, and definition 8 has no result for it")
+		return nil, c.n.Errorf("the batch is empty; opset 8 does not define a result for it")
 	}
 	return c.finish(nil, stacks)
 }
@@ -55,7 +55,7 @@ func (c *control) sequence(s *ops.ScanSpec, own []*ir.Tensor) ([]*ir.Tensor, err
 			return nil, c.n.Errorf("operand %d: %w", s.First+len(states)+i, err)
 		}
 		if axes[i] = axis; length >= 0 && t.Shape[axis] != length {
-			return nil, c.n.Errorf("operand %d has extent %d along the axis that is scanned; another one has %d",
+			return nil, c.n.Errorf("operand %d has extent %d along its scan axis; another operand has %d",
 				s.First+len(states)+i, t.Shape[axis], length)
 		}
 		length = t.Shape[axis]

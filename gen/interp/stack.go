@@ -35,7 +35,7 @@ func (c *control) push(stacks []*stack, out []*ir.Tensor) error {
 			continue // nothing uses it
 		}
 		if len(s.parts) > 0 && (s.parts[0].Type != out[i].Type || !slices.Equal(s.parts[0].Shape, out[i].Shape)) {
-			return c.n.Errorf("output %q of its body has shape %v in one run and %v in another; what is stacked must keep its shape",
+			return c.n.Errorf("output %q of its body has shape %v in one iteration and %v in another; stacked values need the same shape",
 				s.of.Name, s.parts[0].Shape, out[i].Shape)
 		}
 		s.parts = append(s.parts, out[i])
@@ -89,7 +89,7 @@ func (s *stack) part(c *control) (ir.DType, []int64, error) {
 		}
 	}
 	if !s.of.HasShape || s.of.Type == ir.Invalid {
-		return 0, nil, fmt.Errorf("%w, and the shape of its output %q is not known without", ErrNeverRan, s.of.Name)
+		return 0, nil, fmt.Errorf("%w, so the shape of its output %q is unknown", ErrNeverRan, s.of.Name)
 	}
 	return s.of.Type, shape, nil
 }

@@ -128,7 +128,7 @@ func newJoin(e te.Expr) (*join, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("an update joins by what is no function of the old and the new element")
+	return nil, fmt.Errorf("the combiner of an update is not a function of the old and the new element")
 }
 
 func (j *join) one(from *buffer, i int64, to *buffer, source, at int64) {

@@ -76,7 +76,7 @@ func (p *parser) line(g *Graph, values map[string]*Value, depth int) error {
 		return p.warning(g)
 	case p.Accept("const"):
 		if depth > 0 {
-			return p.Errorf("constants stand in the outermost graph")
+			return p.Errorf("a constant in a nested graph; define it in the outermost graph")
 		}
 		return p.constant()
 	case p.Accept("input"):

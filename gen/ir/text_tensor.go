@@ -74,7 +74,7 @@ func (p *parser) elem(t DType) (uint64, error) {
 func (p *parser) tensor(v *Value) (*Tensor, error) {
 	shape, ok := v.Static()
 	if !ok || v.Type == Invalid {
-		return nil, p.Errorf("a constant needs a type and a shape of constants")
+		return nil, p.Errorf("a constant needs a type and a shape of numbers")
 	}
 	if err := p.Expect("="); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (p *parser) tensor(v *Value) (*Tensor, error) {
 		}
 		return t, nil
 	case p.Accept("omitted"):
-		return nil, p.Errorf("the text is a dump: its constants were left out")
+		return nil, p.Errorf("the text is a dump without constants; it cannot be compiled")
 	}
 	t.Src, err = p.source(size)
 	return t, err

@@ -75,7 +75,7 @@ func (v *verifier) bound(y Symbol) error {
 	}
 	for name := range used {
 		if v.symbols[name] != given {
-			return fmt.Errorf("symbol %q is bounded by %s, but the inputs do not give %s", y.Name, y.Max, name)
+			return fmt.Errorf("symbol %q is bounded by %s, but the inputs do not determine %s", y.Name, y.Max, name)
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func (v *verifier) computes(names []string, now func(string) bool) error {
 			continue
 		}
 		if v.symbols[name] != pending {
-			return fmt.Errorf("it computes the symbol %q, which is no computed symbol or is computed before", name)
+			return fmt.Errorf("it computes the symbol %q; want a computed symbol that no earlier node computes", name)
 		}
 		v.symbols[name] = computed
 	}
@@ -169,7 +169,7 @@ func (v *verifier) node(g *Graph, n *Node) error {
 			continue
 		}
 		if x.Def != n || x.Const != nil {
-			return fmt.Errorf("result %d, value %q: it is a constant, or says that another node computes it", i, x.Name)
+			return fmt.Errorf("result %d, value %q: it is a constant, or another node computes it", i, x.Name)
 		}
 		if err := v.define(g, x); err != nil {
 			return fmt.Errorf("result %d: %w", i, err)
@@ -209,7 +209,7 @@ func (v *verifier) regions(n *Node) error {
 			return fmt.Errorf("region %d declares symbols; only the outermost graph does", i)
 		}
 		if len(r.Inputs) < n.Captures {
-			return fmt.Errorf("region %d has %d inputs, fewer than the %d captures", i, len(r.Inputs), n.Captures)
+			return fmt.Errorf("region %d has %d inputs; want at least the %d captures", i, len(r.Inputs), n.Captures)
 		}
 		if err := v.graph(r); err != nil {
 			return fmt.Errorf("region %d: %w", i, err)

@@ -38,8 +38,8 @@ func TestVerify(t *testing.T) {
 		{"has no operator", func(g *Graph) { g.Nodes[2].Op = "" }},
 		{"not defined before its use", func(g *Graph) { g.Nodes[0], g.Nodes[1] = g.Nodes[1], g.Nodes[0] }},
 		{"not defined before its use", func(g *Graph) { g.Outputs[0] = &Value{Name: "v"} }},
-		{"says that another node computes it", func(g *Graph) { g.Nodes[1].Outputs[0].Def = g.Nodes[0] }},
-		{"says that another node computes it", func(g *Graph) { g.Nodes[1].Outputs[0].Const = NewTensor(F32) }},
+		{"another node computes it", func(g *Graph) { g.Nodes[1].Outputs[0].Def = g.Nodes[0] }},
+		{"another node computes it", func(g *Graph) { g.Nodes[1].Outputs[0].Const = NewTensor(F32) }},
 		{"defined twice", func(g *Graph) {
 			g.Nodes[2].Outputs = g.Nodes[1].Outputs
 			g.Nodes[1].Outputs[0].Def = g.Nodes[2]
@@ -59,10 +59,10 @@ func TestVerify(t *testing.T) {
 		{"constant \"w\" is the result of", func(g *Graph) { g.Nodes[0].Inputs[1].Def = g.Nodes[2] }},
 		{"captures among", func(g *Graph) { g.Nodes[1].Captures = 3 }},
 		{"captures among", func(g *Graph) { g.Nodes[0].Captures = 1 }},
-		{"fewer than the 1 captures", func(g *Graph) { g.Nodes[1].Regions[0].Inputs = nil }},
+		{"want at least the 1 captures", func(g *Graph) { g.Nodes[1].Regions[0].Inputs = nil }},
 		{"region 0 is nil", func(g *Graph) { g.Nodes[1].Regions[0] = nil }},
 		{"declares symbols", func(g *Graph) { g.Nodes[1].Regions[0].Symbols = []Symbol{{Name: "K", Hi: 1}} }},
-		{"a region takes it as a capture", func(g *Graph) { g.Nodes[1].Regions[0].Outputs[0] = g.Inputs[0] }},
+		{"a region needs it as a capture", func(g *Graph) { g.Nodes[1].Regions[0].Outputs[0] = g.Inputs[0] }},
 		{"has the dimension -1", func(g *Graph) { g.Inputs[0].Shape[1] = sym.Const(-1) }},
 		{"dtype(77)", func(g *Graph) { g.Inputs[0].Type = 77 }},
 	} {

@@ -29,7 +29,7 @@ func (v *verifier) use(g *Graph, x *Value) error {
 	case !ok:
 		return fmt.Errorf("value %q is not defined before its use", x.Name)
 	case owner != g:
-		return fmt.Errorf("value %q is of graph %q; a region takes it as a capture", x.Name, owner.Name)
+		return fmt.Errorf("value %q belongs to graph %q; a region needs it as a capture", x.Name, owner.Name)
 	}
 	return nil
 }

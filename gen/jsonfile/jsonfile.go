@@ -31,11 +31,11 @@ func explain(err error, text []byte) error {
 	var other *json.UnmarshalTypeError
 	switch {
 	case errors.Is(err, io.EOF):
-		return errors.New("there is nothing in it; want JSON")
+		return errors.New("it is empty; want JSON")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("it ends at line %d, within its JSON", line(text, int64(len(text))))
+		return fmt.Errorf("its JSON is cut off at line %d", line(text, int64(len(text))))
 	case errors.As(err, &syntax):
-		return fmt.Errorf("line %d: it is no JSON: %w", line(text, syntax.Offset), err)
+		return fmt.Errorf("line %d: malformed JSON: %w", line(text, syntax.Offset), err)
 	case errors.As(err, &other):
 		what := "it"
 		if other.Field != "" {
@@ -79,7 +79,7 @@ func kind(t reflect.Type) described {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return described{"value", fmt.Sprintf("an integer of %d bits", t.Bits())}
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return described{"value", fmt.Sprintf("an integer of %d bits without sign", t.Bits())}
+		return described{"value", fmt.Sprintf("an unsigned integer of %d bits", t.Bits())}
 	case reflect.Float32, reflect.Float64:
 		return described{"value", "a number"}
 	case reflect.String:

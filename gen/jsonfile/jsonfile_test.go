@@ -31,11 +31,11 @@ func TestParse(t *testing.T) {
 // TestRefused: an error says where and what, and names nothing of Go.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"nothing", "", "there is nothing in it; want JSON"},
-		{"spaces", " \n\t", "there is nothing in it; want JSON"},
-		{"a part", "{\n\"name\": \"x\",\n", "it ends at line 2, within its JSON"},
-		{"another format", "name = x\n", "line 1: it is no JSON: invalid character 'a' in literal null (expecting 'u')"},
-		{"a comma too many", "{\n\"lines\": 1,\n}\n", "line 3: it is no JSON: invalid character '}' looking for beginning of object key string"},
+		{"nothing", "", "it is empty; want JSON"},
+		{"spaces", " \n\t", "it is empty; want JSON"},
+		{"a part", "{\n\"name\": \"x\",\n", "its JSON is cut off at line 2"},
+		{"another format", "name = x\n", "line 1: malformed JSON: invalid character 'a' in literal null (expecting 'u')"},
+		{"a comma too many", "{\n\"lines\": 1,\n}\n", "line 3: malformed JSON: invalid character '}' looking for beginning of object key string"},
 		{"an unknown member", "{\n\"name\": \"x\",\n\"nmae\": 1\n}", `unknown field "nmae"`},
 		{"trailing data", "{}\n{}\n", "line 2: trailing data after the JSON object"},
 		{"trailing brackets", "{}]", "line 1: trailing data after the JSON object"},
@@ -44,7 +44,7 @@ func TestRefused(t *testing.T) {
 		{"a number for a string", "{\n\n\"name\": 7}", "line 3: name is the number; want a string"},
 		{"a string for a number", `{"rate": "2"}`, "line 1: rate is a string; want a number"},
 		{"a fraction for an integer", `{"lines": 1.5}`, "line 1: lines is the number 1.5; want an integer of 64 bits"},
-		{"a number that is too large", `{"small": 256}`, "line 1: small is the number 256; want an integer of 8 bits without sign"},
+		{"a number that is too large", `{"small": 256}`, "line 1: small is the number 256; want an unsigned integer of 8 bits"},
 		{"a list for true or false", `{"fast": []}`, "line 1: fast is a list; want true or false"},
 		{"true for a list", `{"flags": true}`, "line 1: flags is true or false; want a list"},
 		{"an object for a string in a list", `{"flags": ["x", {}]}`, "line 1: flags is an object; want a string"},

@@ -39,9 +39,9 @@ func (p Parts) Check(rank int) error {
 		case x.Axis < 0 || x.Axis >= rank:
 			return fmt.Errorf("part of axis %d; the value has %d axes", x.Axis, rank)
 		case x.Size == 0 && rest[x.Axis]:
-			return fmt.Errorf("axis %d has two parts without a size: one is the rest", x.Axis)
+			return fmt.Errorf("axis %d has two parts without a size; want at most one, which is the rest", x.Axis)
 		case x.Size != 0 && x.Pad != 0:
-			return fmt.Errorf("axis %d is padded within; want that of its outermost part", x.Axis)
+			return fmt.Errorf("axis %d is padded in an inner part; want padding in its outermost part", x.Axis)
 		case x.Size < 0 || x.Size > maxPart || x.Pad < 0 || x.Pad > maxPart:
 			return fmt.Errorf("a part of axis %d has %d points, and %d more; want at most %d", x.Axis, x.Size, x.Pad, maxPart)
 		}
@@ -51,7 +51,7 @@ func (p Parts) Check(rank int) error {
 		}
 	}
 	if i := slices.Index(rest, false); i >= 0 {
-		return fmt.Errorf("axis %d has no part that is the rest of it", i)
+		return fmt.Errorf("axis %d has only parts with a size; want one without, which is the rest", i)
 	}
 	return nil
 }

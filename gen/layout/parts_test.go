@@ -66,10 +66,10 @@ func TestPartsRefused(t *testing.T) {
 		assert.Error(t, err, "%q", text)
 	}
 	for text, want := range map[string]string{
-		"0":                 "axis 1 has no part that is the rest of it",
+		"0":                 "axis 1 has only parts with a size; want one without, which is the rest",
 		"0 1 2":             "part of axis 2; the value has 2 axes",
-		"0 1 0":             "axis 0 has two parts without a size: one is the rest",
-		"0*4 1":             "axis 0 has no part that is the rest of it",
+		"0 1 0":             "axis 0 has two parts without a size; want at most one, which is the rest",
+		"0*4 1":             "axis 0 has only parts with a size; want one without, which is the rest",
 		"0 1 1*1024 1*4096": "the parts of axis 1 have 4194304 points; want at most 1048576",
 	} {
 		p, err := ParseParts(text)
@@ -80,7 +80,7 @@ func TestPartsRefused(t *testing.T) {
 
 // TestPartsChecked: parts that no text gives are refused, too.
 func TestPartsChecked(t *testing.T) {
-	assert.EqualError(t, Parts{{Axis: 0}, {Axis: 0, Size: 4, Pad: 1}}.Check(1), "axis 0 is padded within; want that of its outermost part")
+	assert.EqualError(t, Parts{{Axis: 0}, {Axis: 0, Size: 4, Pad: 1}}.Check(1), "axis 0 is padded in an inner part; want padding in its outermost part")
 	assert.ErrorContains(t, Parts{{Axis: 0, Pad: -1}}.Check(1), "has 0 points, and -1 more")
 	assert.ErrorContains(t, make(Parts, 40).Check(1), "40 parts; want 32 at most")
 }

@@ -54,12 +54,12 @@ func Parse(text string) (Layout, error) {
 		part, isAxis := strings.CutPrefix(f, axisWord)
 		x, err := parsePart(part, "/")
 		if err != nil || !isAxis || len(out) == maxParts {
-			return Layout{}, fmt.Errorf("layout %q: %q; want %s, or AXIS, AXIS/SIZE or AXIS~PAD joined by +, AXIS being axis0, axis1, ..., and %d parts at most", text, f, rowMajorWord, maxParts)
+			return Layout{}, fmt.Errorf("layout %q: %q; want %s, or at most %[4]d of AXIS, AXIS/SIZE and AXIS~PAD joined by +, with AXIS = axis0, axis1, ...", text, f, rowMajorWord, maxParts)
 		}
 		out = append(out, x)
 	}
 	if image && (len(out) != 1 || out[0].Size != TexelLanes) {
-		return Layout{}, fmt.Errorf("layout %q: an image has one part, of %d points", text, TexelLanes)
+		return Layout{}, fmt.Errorf("layout %q: want one part of %d points for an image", text, TexelLanes)
 	}
 	l := Of(out...)
 	if image {

@@ -75,5 +75,5 @@ const (
 
 // TooManySymbols refuses a model of so many.
 func TooManySymbols(n int) error {
-	return fmt.Errorf("%d symbols; the runtime has room for %d: bind some with --dim", n, Symbols)
+	return fmt.Errorf("%d symbols; the runtime supports %d: bind some with --dim", n, Symbols)
 }

@@ -153,5 +153,5 @@ func TestTextOfSample(t *testing.T) {
 	back, err = loop.Parse(k.String())
 	require.NoError(t, err)
 	_, _, err = back.Body[len(k.Body)-1].(loop.Call).Run(nil, nil)
-	assert.EqualError(t, err, "the call of TopK was read from a text, which has no function")
+	assert.EqualError(t, err, "the call of TopK comes from a text, which does not contain its function")
 }

@@ -13,8 +13,8 @@ func (k *Kernel) Fits() error {
 	check := func(what string) func(sym.Expr) {
 		return func(e sym.Expr) {
 			if err == nil && !e.Fits(k.Facts) {
-				err = fmt.Errorf("%s of its kernel (%s) leaves 64 bits, divides by 0, or is an expression of more than %d characters: "+
-					"want smaller dimensions, or attributes and constant operands nearer to them", what, e, limit.Expression)
+				err = fmt.Errorf("%s of its kernel (%s) overflows 64 bits, divides by 0, or is an expression of more than %d characters; "+
+					"use smaller dimensions, attributes or constant operands", what, e, limit.Expression)
 			}
 		}
 	}

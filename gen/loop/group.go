@@ -70,14 +70,14 @@ func (g *grouping) access(n nestOfItems, b *Buffer, at sym.Expr) error {
 		step, ok := sym.Coefficient(at, v, g.k.Facts)
 		c, known := step.Const()
 		if !ok || !known {
-			return fmt.Errorf("array %q is read at %s, which is no part of it for each item", b.Name, at)
+			return fmt.Errorf("array %q is read at %s; want an index that splits it into a part for each item", b.Name, at)
 		}
 		p.steps = append(p.steps, c)
 		rest = rest.Subst(map[string]sym.Expr{v: sym.Const(0)}, g.k.Facts)
 	}
 	old, known := g.parts[b]
 	if known && (!slices.Equal(old.extents, p.extents) || !slices.Equal(old.steps, p.steps)) {
-		return fmt.Errorf("array %q has other parts for loops over %v items than for %v: what an item stores another one reads", b.Name, old.extents, p.extents)
+		return fmt.Errorf("array %q is split differently by loops over %v items and over %v, so an item would read elements of another", b.Name, old.extents, p.extents)
 	}
 	g.parts[b] = p
 	_, most := rest.Bounds(g.k.Facts)

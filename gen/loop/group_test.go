@@ -144,13 +144,13 @@ for i < 4 items {
     y[task*8 + 2*i + j] = a[2*j + i]
   }
 }
-`, "", `array "a" has other parts for loops over [8] items than for [4 2]: what an item stores another one reads`},
+`, "", `array "a" is split differently by loops over [8] items and over [4 2], so an item would read elements of another`},
 		{"an array by a square", `array a f32[16]
 for i < 4 items {
   a[i*i] = x[i]
   y[task*4 + i] = a[i*i]
 }
-`, "", `array "a" is read at i*i, which is no part of it for each item`},
+`, "", `array "a" is read at i*i; want an index that splits it into a part for each item`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := "kernel \"test\" {\n  facts u 0..2\n  operand x f32[64]\n  result y f32[64]\n  shared s f32[8]\n  grid task < 4\n" + c.body + "}\n"

@@ -75,17 +75,17 @@ func (v *verifier) groups() {
 		v.alone(v.k.Body)
 		v.noItems(v.k.Body)
 		if len(v.k.Shared) > 0 {
-			v.fail("%q is shared by work-items, and no loop is over items", v.k.Shared[0].Name)
+			v.fail("%q is shared by work-items, but no loop is over work-items", v.k.Shared[0].Name)
 		}
 		return
 	}
 	for _, b := range v.k.Shared {
 		if _, known := b.Size.Const(); !known || b.Image != nil {
-			v.fail("%q, which work-items share, has %s elements: want a constant, and no image", b.Name, b.Size)
+			v.fail("%q, shared by work-items, has %s elements; want a constant number, and not an image", b.Name, b.Size)
 		}
 	}
 	if len(v.k.Scratch) > 0 {
-		v.fail("%q is memory of a worker, and groups of work-items have none", v.k.Scratch[0].Name)
+		v.fail("%q is a worker's memory, which work-groups do not have", v.k.Scratch[0].Name)
 	}
 	v.uniform(v.k.Body)
 }
@@ -93,7 +93,7 @@ func (v *verifier) groups() {
 // noItems checks that statements which no items run exchange nothing.
 func (v *verifier) noItems(body []Stmt) {
 	if Exchanges(body) {
-		v.fail("an exchange of items, and no loop over items is around it")
+		v.fail("an exchange between work-items outside a loop over work-items")
 	}
 }
 
@@ -106,7 +106,7 @@ func (v *verifier) uniform(body []Stmt) {
 			case x.Items:
 				v.nest(x)
 			case x.Lanes > 0 && hasItems(x.Body):
-				v.fail("loop %q in vectors has loops over items", x.Var)
+				v.fail("the vectorized loop %q contains loops over work-items", x.Var)
 			default:
 				v.uniform(x.Body)
 			}
@@ -116,7 +116,7 @@ func (v *verifier) uniform(body []Stmt) {
 		case Index, Bind, Alloc:
 			v.noItems([]Stmt{s})
 		default:
-			v.fail("a statement of type %T outside of the loops over items: each item would run it", s)
+			v.fail("a statement of type %T outside the loops over work-items; each work-item would run it", s)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func (v *verifier) nest(x For) {
 	n := itemsOf(x)
 	for at := x; ; {
 		if e, known := at.Extent.Const(); !known || e < 1 || at.Lanes > 0 {
-			v.fail("loop %q over items has %s iterations: want a constant, and no vectors", at.Var, at.Extent)
+			v.fail("loop %q over work-items has %s iterations; want a constant number, and no vectors", at.Var, at.Extent)
 			return
 		}
 		inner, ok := For{}, false
@@ -139,10 +139,10 @@ func (v *verifier) nest(x For) {
 		at = inner
 	}
 	if n.items() > MaxItems {
-		v.fail("loops over %d items; want at most %d", n.items(), MaxItems)
+		v.fail("loops over %d work-items; want at most %d", n.items(), MaxItems)
 	}
 	if hasItems(n.body) {
-		v.fail("a loop over items within loops over others, not right in one of them")
+		v.fail("loops over work-items must be nested directly in each other")
 	}
 	v.together(n)
 	v.exchanges(n)

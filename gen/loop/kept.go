@@ -100,19 +100,19 @@ func (m *MicroKernel) checkKept() string {
 	k := m.Kept
 	switch {
 	case len(m.K) > 0 || m.VecStep != 0 || m.Fetch != 0:
-		return "a sum over stored kernels has loops, registers apart or lines to fetch beside"
+		return "a sum over stored kernels cannot have other loops, separate registers or prefetched lines"
 	case m.X == instr.Lane || m.Instr.Group != 1 || m.Stored != ir.Invalid:
-		return fmt.Sprintf("instruction %s takes X of kind %s and W of type %s in a sum over stored kernels: want one element of X for all lanes or one for each, and W as it is multiplied", m.Instr.Name, m.X, m.W())
+		return fmt.Sprintf("instruction %s takes X of kind %s and W of type %s in a sum over stored kernels; want one element of X for all lanes or for each lane, and W in the instruction's type", m.Instr.Name, m.X, m.W())
 	case !m.Broadcast() && m.Rows < 1:
 		return fmt.Sprintf("a sum over stored kernels of %d rows", m.Rows)
 	case len(k.Taps) == 0 || len(k.Taps[0]) == 0 || k.Blocks < 1 || k.Channels < 1 || k.Group < 1:
-		return "a sum over stored kernels of no patterns, taps, blocks or channels"
+		return "a sum over stored kernels without patterns, taps, blocks or channels"
 	case k.Part < 0 || k.Part > k.Channels || k.Part > 0 && k.Blocks > 1:
-		return fmt.Sprintf("a part of a sum over stored kernels, of %d channels of %d in %d blocks: want one block", k.Part, k.Channels, k.Blocks)
+		return fmt.Sprintf("a partial sum over stored kernels, with %d channels from %d in %d blocks; want one block", k.Part, k.Channels, k.Blocks)
 	case k.Held < 0 || k.Held >= k.Entries() || k.Held > 0 && m.Broadcast():
-		return fmt.Sprintf("%d weights of a kernel of %d stay in registers: want fewer, where lanes are in X", k.Held, k.Entries())
+		return fmt.Sprintf("%d weights of a kernel of %d stay in registers; want fewer than the kernel has, and lanes in X", k.Held, k.Entries())
 	case slices.ContainsFunc(k.Taps, func(taps []int64) bool { return len(taps) != len(k.Taps[0]) }):
-		return "patterns of a sum over stored kernels have different numbers of taps"
+		return "the patterns of a sum over stored kernels have different numbers of taps"
 	}
 	return ""
 }
@@ -121,7 +121,7 @@ func (m *MicroKernel) checkKept() string {
 func (v *verifier) keptArrays(x Tile) {
 	if x.Micro.Kept == nil {
 		if x.Index != nil || x.Ends != nil {
-			v.fail("a tile with indices of stored kernels, whose micro-kernel has none")
+			v.fail("a tile has indices of stored kernels, but its micro-kernel has none")
 		}
 		return
 	}
@@ -130,7 +130,7 @@ func (v *verifier) keptArrays(x Tile) {
 			return
 		}
 		if b.Type != ir.U16 {
-			v.fail("a tile of stored kernels by %q, which is %s: want u16", b.Name, b.Type)
+			v.fail("a tile of stored kernels reads %q of type %s; want u16", b.Name, b.Type)
 		}
 	}
 	v.indices(x.IndexAt, x.EndsAt)

@@ -82,9 +82,9 @@ func (v *verifier) exchanges(n nestOfItems) {
 		case !x.Buf.Local || size != n.items() || !x.Index.Equal(number):
 			v.fail("items exchange %q at %s: want an array of %d, one for each item, at %s", x.Buf.Name, x.Index, n.items(), number)
 		case stored[x.Buf]:
-			v.fail("items exchange %q where they store or declare it", x.Buf.Name)
+			v.fail("items exchange %q in the loop that stores or declares it", x.Buf.Name)
 		case x.Width < 1 || n.items()%x.Width != 0 || lo < 0 || hi >= x.Width:
-			v.fail("items exchange %q of neighbour %s, %d to %d, of %d among %d items", x.Buf.Name, x.Lane, lo, hi, x.Width, n.items())
+			v.fail("items exchange %q with neighbour %s (%d to %d) of %d among %d items; want a neighbour within the width, and a width that divides the items", x.Buf.Name, x.Lane, lo, hi, x.Width, n.items())
 		}
 	})
 }
@@ -94,7 +94,7 @@ func (v *verifier) exchangesOf(body []Stmt, all bool, f func(Near)) {
 	for _, s := range body {
 		nears(s, func(x Near, chosen bool) {
 			if chosen || !all {
-				v.fail("items exchange %q where not all of them may come", x.Buf.Name)
+				v.fail("items exchange %q in a branch or loop that not all of them run", x.Buf.Name)
 			}
 			f(x)
 		})

@@ -203,7 +203,7 @@ func (p *parser) declaration(write, local bool) (b *Buffer, err error) {
 			return nil, err
 		}
 		if len(extents) != 2 {
-			return nil, p.Errorf("want [width, height] of an image, found %d extents", len(extents))
+			return nil, p.Errorf("want an image's [width, height], found %d extents", len(extents))
 		}
 		b.Image = &Image{extents[0], extents[1]}
 	}

@@ -47,7 +47,7 @@ func (p *parser) call() (x Call, err error) {
 		return x, nil
 	}
 	c.Run = func(map[string]int64, []*ir.Tensor) ([]*ir.Tensor, []int64, error) {
-		return nil, nil, fmt.Errorf("the call of %s was read from a text, which has no function", c.Name)
+		return nil, nil, fmt.Errorf("the call of %s comes from a text, which does not contain its function", c.Name)
 	}
 	return x, nil
 }

@@ -81,7 +81,7 @@ func (p *parser) statement() (Stmt, error) {
 	case "claim", "fetch":
 		b, at, t, err := p.element()
 		if err == nil && t != nil {
-			err = p.Errorf("a %s is of no texel", word)
+			err = p.Errorf("a %s without a texel", word)
 		}
 		return Claim{b, at, word == "fetch"}, err
 	case "if":
@@ -226,7 +226,7 @@ func (p *parser) tile() (x Tile, err error) {
 		}
 		var t *Texel
 		if *b, *at, t, err = p.element(); err == nil && t != nil {
-			err = p.Errorf("a tile is of no texels")
+			err = p.Errorf("a tile without texels")
 		}
 		if err == nil && next != "" {
 			err = p.Expect(next)

@@ -18,7 +18,7 @@ func (m *MicroKernel) together() bool {
 func (v *verifier) alone(body []Stmt) {
 	Tiles(body, func(t Tile) {
 		if t.Micro != nil && t.Micro.Instr != nil && t.Micro.Instr.Down > 0 {
-			v.fail("items apply instruction %s together, and no loops over %d by %d items are right around it", t.Micro.Instr.Name, t.Micro.Instr.Down, t.Micro.Instr.Across)
+			v.fail("items apply instruction %s together; want loops over %d by %d items directly around it", t.Micro.Instr.Name, t.Micro.Instr.Down, t.Micro.Instr.Across)
 		}
 	})
 }
@@ -36,7 +36,7 @@ func (v *verifier) together(n nestOfItems) {
 		}
 		across, down := n.vars[last], n.vars[last-1]
 		if t.XAt.Uses(across) || t.At.Uses(down) {
-			v.fail("items apply instruction %s together: X at %s must be the same for those across (%q), and W at %s for those down (%q)", row.Name, t.XAt, across, t.At, down)
+			v.fail("items apply instruction %s together: X at %s must be the same for all items of %q, and W at %s for all items of %q", row.Name, t.XAt, across, t.At, down)
 		}
 	})
 	v.alike(n.body, n.vars)

@@ -124,7 +124,7 @@ func (v *verifier) stmt(s Stmt) {
 	case Set:
 		is, ok := v.lookup(x.Name).(variable)
 		if t := v.expr(x.Value); !ok || t != is.t {
-			v.fail("%s is assigned to %q, which is %T %v here", t, x.Name, v.lookup(x.Name), is.t)
+			v.fail("%s is assigned to %q, which is a %T of type %v here", t, x.Name, v.lookup(x.Name), is.t)
 		}
 	case Alloc:
 		v.array(x.Buf)
@@ -149,7 +149,7 @@ func (v *verifier) stmt(s Stmt) {
 	case Tile:
 		v.tile(x)
 	case Barrier:
-		v.fail("a barrier: kernels wait where loops over items end")
+		v.fail("a barrier; kernels wait only at the ends of loops over items")
 	case Call:
 		v.call(x)
 	default:
@@ -176,7 +176,7 @@ func (v *verifier) memory(b *Buffer, written bool) {
 // flat checks a buffer whose elements are counted from its beginning.
 func (v *verifier) flat(b *Buffer, written bool) {
 	if v.memory(b, written); v.err == nil && b.Image != nil {
-		v.fail("the elements of %q lie in an image", b.Name)
+		v.fail("the elements of %q are in an image", b.Name)
 	}
 }
 
@@ -223,7 +223,7 @@ func (v *verifier) index(e sym.Expr) {
 		}
 	}
 	if missing != "" {
-		v.fail("the index %s has %q, which is none in scope", e, missing)
+		v.fail("the index %s uses %q, which is not in scope", e, missing)
 	}
 }
 

@@ -15,11 +15,11 @@ func (v *verifier) parameter(b *Buffer, scratch bool) {
 	case b.Local:
 		v.fail("%q is a local array, and a parameter", b.Name)
 	case scratch && (!b.Write || b.Holds || b.Const):
-		v.fail("%q is the worker's memory: want one that is written, and holds no operand and no constants", b.Name)
+		v.fail("%q is the worker's memory; want a buffer that is written and contains neither an operand nor constants", b.Name)
 	case b.Write && b.Const:
-		v.fail("%q is written, and holds constants", b.Name)
+		v.fail("%q is written, but contains constants", b.Name)
 	case !b.Write && b.Holds:
-		v.fail("%q holds an operand, and is no result", b.Name)
+		v.fail("%q contains an operand, but is not a result", b.Name)
 	}
 }
 
@@ -30,7 +30,7 @@ func (v *verifier) array(b *Buffer) {
 		v.fail("the local array %q has %s elements", b.Name, b.Size)
 	}
 	if !b.Write || b.Holds || b.Const || b.Image != nil {
-		v.fail("%q is a local array: want one that is written, holds no operand and no constants, and is no image", b.Name)
+		v.fail("%q is a local array; want a buffer that is written, contains neither an operand nor constants, and is not an image", b.Name)
 	}
 	v.declare(b.Name, b)
 }
@@ -59,7 +59,7 @@ func (v *verifier) texel(t Texel, b *Buffer) {
 	case b.Image != nil:
 		v.indices(t.X, t.Y)
 	case !t.X.Is(0) || !t.Y.Is(0):
-		v.fail("%q has a texel, and is no image", b.Name)
+		v.fail("%q has a texel, but is not an image", b.Name)
 	}
 }
 
@@ -95,6 +95,6 @@ func (v *verifier) whole() {
 
 func (v *verifier) filled(b *Buffer) {
 	if v.read[b] && !v.written[b] {
-		v.fail("%q is read, and nothing writes it", b.Name)
+		v.fail("%q is read, but nothing writes it", b.Name)
 	}
 }

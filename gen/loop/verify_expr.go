@@ -29,7 +29,7 @@ func (v *verifier) expr(e te.Expr) ir.DType {
 		v.unsure++ // only one of the two is computed
 		defer func() { v.unsure-- }()
 		if a, b := v.expr(x.Then), v.expr(x.Else); a != b {
-			v.fail("a choice of %s or %s", a, b)
+			v.fail("a choice between %s and %s; want one type", a, b)
 		}
 	case Mem:
 		v.memory(x.Buf, false)
@@ -47,7 +47,7 @@ func (v *verifier) expr(e te.Expr) ir.DType {
 		}
 	case Ref:
 		if is, ok := v.lookup(x.Name).(variable); !ok || is.t != x.Type {
-			v.fail("%q of %s is read, which is %T %v here", x.Name, x.Type, v.lookup(x.Name), is.t)
+			v.fail("%q is read as %s, but is a %T of type %v here", x.Name, x.Type, v.lookup(x.Name), is.t)
 		}
 	default: // tensor expressions' own, which lowering replaces
 		v.fail("an expression of type %T", e)

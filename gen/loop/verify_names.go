@@ -29,9 +29,9 @@ func (v *verifier) declare(n string, what any) {
 	case len(all) > 0 && !hides(what, all[len(all)-1].what):
 		v.fail("%q is declared in a block where another %q is in scope", n, n)
 	case !isName(n):
-		v.fail("%q is no name", n)
+		v.fail("%q is not a name", n)
 	case n == "_" && isBuffer(what): // which stands for none among a call's operands
-		v.fail("%q is no name of a buffer", n)
+		v.fail("%q is not a buffer's name", n)
 	}
 	v.here = append(v.here, n)
 	v.names[n] = append(all, name{what, v.depth, nil})

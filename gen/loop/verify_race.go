@@ -69,7 +69,7 @@ func (v *verifier) apart(b *Buffer, at sym.Expr, axis around) {
 			continue
 		}
 		if n := max(far/step, -far/step); !v.stretches(a.name) && sym.AtLeast(a.extent, n+1, v.k.Facts) {
-			v.fail("two points of %q store to one element of %q: %s reaches those of the next point with %q = %d", axis.name, b.Name, at, a.name, n)
+			v.fail("two points of %q store to one element of %q: %s reaches an element of the next point if %q = %d", axis.name, b.Name, at, a.name, n)
 		}
 	}
 }

@@ -51,9 +51,9 @@ func (v *verifier) loop(x For) {
 	case x.Lanes < 0 || x.Stride < 0:
 		v.fail("the loop over %q has vectors of %d lanes, %d apart", x.Var, x.Lanes, x.Stride)
 	case x.Lanes > 1 && v.vectors:
-		v.fail("the loop over %q runs in vectors, as one around it does", x.Var)
+		v.fail("the loop over %q is vectorized, and a loop around it is, too", x.Var)
 	case x.Lanes > 1 && v.ranges && !CanVectorise(x, AllVectors, v.k.Facts):
-		v.fail("the loop over %q cannot run in vectors", x.Var)
+		v.fail("the loop over %q cannot be vectorized", x.Var)
 	case x.Lanes > 1:
 		v.vectors = true
 	}
@@ -92,11 +92,11 @@ func (v *verifier) fact(name string, lo, hi sym.Expr) {
 	}
 	least, ok := v.corner(lo, false)
 	if ok && r.Lo != math.MinInt64 && sym.AtMost(least, r.Lo-1, v.k.Facts) {
-		v.fail("%q is %s, and the facts say %d at least", name, least, r.Lo)
+		v.fail("%q can be %s; its minimum in the facts is %d", name, least, r.Lo)
 	}
 	most, ok := v.corner(hi, true)
 	if ok && r.Hi != math.MaxInt64 && sym.AtLeast(most, r.Hi+1, v.k.Facts) {
-		v.fail("%q is %s, and the facts say %d at most", name, most, r.Hi)
+		v.fail("%q can be %s; its maximum in the facts is %d", name, most, r.Hi)
 	}
 }
 
@@ -123,12 +123,12 @@ func (v *verifier) below(b *Buffer, what string, index, size sym.Expr) {
 	index = index.Subst(v.values, v.k.Facts)
 	if lo, _ := index.Bounds(v.k.Facts); lo < 0 {
 		if least, ok := v.corner(index, false); ok && sym.AtMost(least, -1, v.k.Facts) {
-			v.fail("%s %s of %q, which begins with 0", what, least, b.Name)
+			v.fail("%s %s of %q; want at least 0", what, least, b.Name)
 		}
 	}
 	if _, beyond := sym.Sub(index, size).Bounds(v.k.Facts); beyond >= 0 {
 		if most, ok := v.corner(index, true); ok && sym.AtLeast(sym.Sub(most, size), 0, v.k.Facts) {
-			v.fail("%s %s of %q, which has %s", what, most, b.Name, size)
+			v.fail("%s %s of %q; want less than its size, %s", what, most, b.Name, size)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 // tile checks that a micro-kernel gets the types that its instruction takes, and stays in its buffers.
 func (v *verifier) tile(x Tile) {
 	if x.Micro == nil || x.Micro.Instr == nil {
-		v.fail("a tile of no instruction")
+		v.fail("a tile without an instruction")
 		return
 	}
 	for i, b := range []*Buffer{x.X, x.W, x.Acc} {
@@ -19,16 +19,16 @@ func (v *verifier) tile(x Tile) {
 			return
 		}
 		if want := []ir.DType{x.Micro.Instr.X, x.Micro.W(), x.Micro.Instr.Acc}[i]; b.Type != want {
-			v.fail("a tile of %q, which is %s, by %s, which wants %s", b.Name, b.Type, x.Micro.Instr.Name, want)
+			v.fail("a tile reads or writes %q of type %s; instruction %s wants %s", b.Name, b.Type, x.Micro.Instr.Name, want)
 		}
 	}
 	for _, b := range v.k.Buffers {
 		if x.Acc == b {
-			v.fail("a tile into %q: want a local array or the worker's memory", b.Name)
+			v.fail("a tile writes to %q; want a local array or the worker's memory", b.Name)
 		}
 	}
 	if v.vectors {
-		v.fail("a tile in a loop of vectors")
+		v.fail("a tile in a vectorized loop")
 	}
 	v.micro(x.Micro)
 	if v.err == nil {
@@ -47,7 +47,7 @@ func (v *verifier) micro(m *MicroKernel) {
 		return
 	}
 	if m.Stored != ir.Invalid && (m.Instr.W != ir.F32 || !slices.Contains(Halves, m.Stored)) {
-		v.fail("loads of W convert %s for %s, which wants %s: only floats of 16 bits become f32 so", m.Stored, m.Instr.Name, m.Instr.W)
+		v.fail("loads of W convert %s for instruction %s, which takes %s; only 16-bit floats can be converted to f32", m.Stored, m.Instr.Name, m.Instr.W)
 		return
 	}
 	for _, k := range m.K {
@@ -62,37 +62,37 @@ func (v *verifier) micro(m *MicroKernel) {
 		}
 	}
 	if m.Adds && m.Instr.Acc != ir.F32 {
-		v.fail("instruction %s adds to sums that are there: only floats' do", m.Instr.Name)
+		v.fail("instruction %s adds to existing sums; only instructions for floats can", m.Instr.Name)
 		return
 	}
 	if m.FetchX != 0 && (m.FetchX < 0 || !m.InARow()) {
-		v.fail("X is fetched %d elements ahead, as one row: want rows of it that lie one after the other", m.FetchX)
+		v.fail("X is fetched %d elements ahead as one row; want contiguous rows", m.FetchX)
 		return
 	}
 	if m.Instr.Down > 0 && !m.together() {
-		v.fail("items apply instruction %s together, to pairs of rows and %d groups of the sum: want an even number of rows, and one loop of the sum over a multiple of these", m.Instr.Name, m.Instr.Across)
+		v.fail("items apply instruction %s together to pairs of rows and %d groups of the sum; want an even number of rows, and one loop of the sum over a multiple of the groups", m.Instr.Name, m.Instr.Across)
 		return
 	}
 	if m.Instr.Matrix > 0 && !m.ReadsMatrices() {
-		v.fail("instruction %s reads matrices: want rows of X that lie equally far apart, and an innermost loop over neighbours", m.Instr.Name)
+		v.fail("instruction %s reads matrices; want rows of X with a constant stride, and a contiguous innermost loop", m.Instr.Name)
 		return
 	}
 	if m.Instr.Matrix > 0 && (m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0) {
-		v.fail("instruction %s multiplies matrices, and its micro-kernels fetch nothing ahead", m.Instr.Name)
+		v.fail("instruction %s multiplies matrices; its micro-kernels cannot fetch ahead", m.Instr.Name)
 		return
 	}
 	if !m.Instr.Narrows(m.Narrow) || m.Narrow > 0 && len(m.K) == 0 {
-		v.fail("instruction %s adds products of %d points in 16 bits: want a multiple of %d up to %d of an instruction that does so and a loop of the sum, and else 0", m.Instr.Name, m.Narrow, m.Instr.Together(), instr.MostNarrow)
+		v.fail("instruction %s adds products of %d points in 16 bits; want 0, or a multiple of %d up to %d if the instruction can and the sum has a loop", m.Instr.Name, m.Narrow, m.Instr.Together(), instr.MostNarrow)
 		return
 	}
 	if m.Run < 0 {
-		v.fail("a micro-kernel's rows lie in runs of %d", m.Run)
+		v.fail("a micro-kernel has runs of %d rows", m.Run)
 	}
 	if m.X != instr.Lane {
 		return
 	}
 	if n := len(m.K); n == 0 || m.K[n-1].XStep != 1 || m.K[n-1].Extent%m.Lanes() != 0 {
-		v.fail("instruction %s takes lanes of X: want an innermost loop over neighbours, a whole number of registers of %d", m.Instr.Name, m.Lanes())
+		v.fail("instruction %s takes lanes of X; want a contiguous innermost loop over a multiple of %d elements, a register", m.Instr.Name, m.Lanes())
 	}
 }
 

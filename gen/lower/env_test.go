@@ -25,7 +25,7 @@ func TestSays(t *testing.T) {
 	blocked := &Env{Layouts: func(*ir.Value) layout.Layout { return layout.Blocked(1, 8) }}
 	image := &ir.Value{Name: "image", Type: ir.F32, Shape: shape(1, 16, 4, 4)}
 	none, w := &block.Block{}, &sched.Work{Operands: []*ir.Value{image}}
-	assert.ErrorContains(t, blocked.says(none, w, &sched.Schedule{}), `operand 0, "image", lies as axis1/8`)
+	assert.ErrorContains(t, blocked.says(none, w, &sched.Schedule{}), `does not have the layout axis1/8 for operand 0, "image"`)
 	said := sched.Value{Of: te.Source{N: 0}, Parts: layout.PartsOf(layout.Blocked(1, 8), 4)}
 	assert.NoError(t, blocked.says(none, w, &sched.Schedule{Values: []sched.Value{said}}))
 	assert.Error(t, blocked.says(none, w, &sched.Schedule{Values: []sched.Value{{Of: te.Source{N: 0}}}}), "named, but not how it lies")
@@ -36,7 +36,7 @@ func TestSays(t *testing.T) {
 		assert.NoError(t, blocked.says(none, &sched.Work{Operands: []*ir.Value{v}}, &sched.Schedule{}), name)
 	}
 	result, stages := &block.Block{Results: []*ir.Value{image}}, make([]sched.Stage, 2)
-	assert.ErrorContains(t, blocked.says(result, &sched.Work{}, &sched.Schedule{Stages: stages}), `result 0, "image", lies as axis1/8`)
+	assert.ErrorContains(t, blocked.says(result, &sched.Work{}, &sched.Schedule{Stages: stages}), `does not have the layout axis1/8 for result 0, "image"`)
 	said.Of = te.Source{Stage: true, N: 1}
 	assert.NoError(t, blocked.says(result, &sched.Work{}, &sched.Schedule{Stages: stages, Values: []sched.Value{said}}))
 }

@@ -91,12 +91,12 @@ func (e *Env) says(b *block.Block, w *sched.Work, s *sched.Schedule) error {
 	}
 	for i, v := range w.Operands {
 		if v.Const == nil && e.unsaid(s, te.Source{N: i}, v) {
-			return fmt.Errorf("the schedule does not say that operand %d, %q, lies as %s", i, v.Name, e.Layouts(v))
+			return fmt.Errorf("the schedule does not have the layout %[3]s for operand %[1]d, %[2]q", i, v.Name, e.Layouts(v))
 		}
 	}
 	for i, v := range b.Results {
 		if e.unsaid(s, te.Source{Stage: true, N: len(s.Stages) - 1, Part: i}, v) {
-			return fmt.Errorf("the schedule does not say that result %d, %q, lies as %s", i, v.Name, e.Layouts(v))
+			return fmt.Errorf("the schedule does not have the layout %[3]s for result %[1]d, %[2]q", i, v.Name, e.Layouts(v))
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (h *head) layer(t *ir.Tensor) (*Layer, error) {
 	for _, text := range h.Patterns {
 		p, err := strconv.ParseUint(text, 16, 64)
 		if err != nil {
-			return nil, fmt.Errorf("%s is no pattern: want its taps as bits, in hexadecimal", ir.Show(text))
+			return nil, fmt.Errorf("%s is not a pattern; want its taps as bits, in hexadecimal", ir.Show(text))
 		}
 		l.Patterns = append(l.Patterns, fkw.Pattern(p))
 	}

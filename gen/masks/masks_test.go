@@ -68,7 +68,7 @@ func TestRefused(t *testing.T) {
 		"pattern 1b occurs twice":               func(l *Layer) { l.Patterns[1] = 0x1b },
 		"pattern 3 has 2 taps, and 1b has 4":    func(l *Layer) { l.Patterns[1] = 3 },
 		"pattern 1e0000 has a tap beyond the 9": func(l *Layer) { l.Patterns[1] = 0x1e0000 },
-		"kernels of 81 taps; 64 at most":        func(l *Layer) { l.Shape = []int64{3, 2, 9, 9} },
+		"kernels of 81 taps; want at most 64":   func(l *Layer) { l.Shape = []int64{3, 2, 9, 9} },
 	} {
 		s := example()
 		change(s.Layers[0])
@@ -89,7 +89,7 @@ func TestFiles(t *testing.T) {
 		`mask of "other": the file has no tensor`:              func(_ *safetensors.File, h []map[string]any) { h[0]["name"] = "other" },
 		"the tensor has type i8; want U8":                      func(f *safetensors.File, _ []map[string]any) { f.Tensors[0].Type = ir.I8 },
 		"the tensor has shape [3 2]; want [filters, channels]": func(_ *safetensors.File, h []map[string]any) { h[0]["shape"] = []int{2, 3, 3, 3} },
-		`"zz" is no pattern`:                                   func(_ *safetensors.File, h []map[string]any) { h[0]["patterns"] = []string{"zz"} },
+		`"zz" is not a pattern`:                                func(_ *safetensors.File, h []map[string]any) { h[0]["patterns"] = []string{"zz"} },
 		"unknown field":                                        func(_ *safetensors.File, h []map[string]any) { h[0]["pattern"] = 1 },
 		"weights of shape []":                                  func(_ *safetensors.File, h []map[string]any) { delete(h[0], "shape") },
 		"has pattern 2; the table has 1":                       func(_ *safetensors.File, h []map[string]any) { h[0]["patterns"] = []string{"1b"} },

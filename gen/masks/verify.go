@@ -14,7 +14,7 @@ func (s *Set) Verify() error {
 	seen := map[string]bool{}
 	for _, l := range s.Layers {
 		if seen[l.Name] {
-			return l.errorf("the layer is there twice")
+			return l.errorf("the layer occurs twice")
 		}
 		seen[l.Name] = true
 		if err := l.Verify(); err != nil {
@@ -30,7 +30,7 @@ func (l *Layer) Verify() error {
 		return l.errorf("%w", err)
 	}
 	if len(l.Patterns) > MaxPatterns {
-		return l.errorf("%d patterns; %d at most", len(l.Patterns), MaxPatterns)
+		return l.errorf("%d patterns; want at most %d", len(l.Patterns), MaxPatterns)
 	}
 	table := fkw.Encoding{Patterns: l.Patterns, Share: 1}
 	if err := table.Check(); err != nil {
@@ -59,7 +59,7 @@ func (l *Layer) verifyShape() error {
 	case n != int64(len(l.Kernels)):
 		return fmt.Errorf("%d kernels for weights of shape %v, which have %d", len(l.Kernels), l.Shape, n)
 	case l.Groups < 1 || l.Filters()%l.Groups != 0:
-		return fmt.Errorf("%d groups of %d filters; want groups of as many", l.Groups, l.Filters())
+		return fmt.Errorf("%d groups of %d filters; want groups of equal size", l.Groups, l.Filters())
 	case l.Share < 1:
 		return fmt.Errorf("share = %d; want 1 or more filters", l.Share)
 	}
@@ -95,11 +95,11 @@ func (l *Layer) verifyAxes() error {
 func (l *Layer) Fits(shape []int64, filterAxis, groups int) error {
 	switch {
 	case !slices.Equal(l.Shape, shape):
-		return l.errorf("it is of weights of shape %v; the network's have %v (was the mask made of another network?)", l.Shape, shape)
+		return l.errorf("it is for weights of shape %v; the network's have %v (is the mask from another network?)", l.Shape, shape)
 	case l.FilterAxis != filterAxis:
-		return l.errorf("its filters are axis %d; those of the network's weights are axis %d", l.FilterAxis, filterAxis)
+		return l.errorf("its filters are on axis %d; the filters of the network's weights are on axis %d", l.FilterAxis, filterAxis)
 	case l.Groups != groups:
-		return l.errorf("it is of %d groups; the network's layer has %d", l.Groups, groups)
+		return l.errorf("it has %d groups; the network's layer has %d", l.Groups, groups)
 	}
 	return nil
 }

@@ -127,7 +127,7 @@ func start(programs []Program, o Options, out io.Writer) (*session, error) {
 		}
 	}
 	if s.chip.Threads != o.Threads {
-		return nil, fmt.Errorf("%s has times of %d threads for %s, which cannot be compared with those of %d: measure with --threads=%d, or all anew with --again",
+		return nil, fmt.Errorf("%s has times of %d threads for %s, which cannot be compared with times of %d threads: measure with --threads=%d, or everything again with --again",
 			o.Record, s.chip.Threads, s.chip.Chip, o.Threads, s.chip.Threads)
 	}
 	s.plan()

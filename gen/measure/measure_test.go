@@ -130,7 +130,7 @@ func TestRun(t *testing.T) {
 		{Key: "b", What: "Op b", Kernels: []tuning.Kernel{{Name: "b0", Micros: 1000, Rounds: 3}, {Name: "b1", Micros: 2000, Rounds: 3}}},
 	}, c.Blocks, "medians of a call; of b's two blocks the mean")
 	assert.Contains(t, log.String(), "round 1 of 3, candidates 1 of 3: 5 ms\nround 1 of 3, candidates 2 of 3: 5 ms\nround 1 of 3, candidates 3 of 3: 5 ms\nround 2 of 3, candidates 2 of 3")
-	assert.Contains(t, log.String(), "blocks with several kernels: 5.5 ms as estimates choose, 4 ms by the fastest\n 1.75    3500.0 us a0, 2000.0 us a1: 1 x Op a\n")
+	assert.Contains(t, log.String(), "blocks with several kernels: 5.5 ms with estimated kernels, 4 ms with the fastest\n 1.75    3500.0 us a0, 2000.0 us a1: 1 x Op a\n")
 	args, err := os.ReadFile(ps[0].Weights + ".args")
 	require.NoError(t, err)
 	assert.Equal(t, "--json=- --probe-seconds=0 --probe-bytes=1000000 --runs=5 --threads=2 --seconds=0.25 --weights="+ps[0].Weights+" --dims=N=8", string(args))
@@ -140,7 +140,7 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, log.String(), "has 3 rounds of all kernels already; --again measures them again")
 
 	o.Threads = 1
-	assert.ErrorContains(t, Run(ps, o, &log), "has times of 2 threads for mine, which cannot be compared with those of 1: measure with --threads=2, or all anew with --again")
+	assert.ErrorContains(t, Run(ps, o, &log), "has times of 2 threads for mine, which cannot be compared with times of 1 threads: measure with --threads=2, or everything again with --again")
 	o.Again = true
 	assert.ErrorContains(t, Run(ps, o, &log), "no more runs", "all programs run again")
 }
@@ -160,7 +160,7 @@ func TestDevice(t *testing.T) {
 	there(ps[1], "d1", "other")
 	o := Options{Record: filepath.Join(t.TempDir(), "net.tune.json"), Rounds: 1, Threads: 2}
 	var log strings.Builder
-	assert.ErrorContains(t, Run(ps, o, &log), "these are two models")
+	assert.ErrorContains(t, Run(ps, o, &log), "the programs are of two models")
 	there(ps[1], "d1", "gpu")
 	require.NoError(t, Run(ps, o, &log))
 	parts := func() map[string]tuning.Chip {
@@ -244,7 +244,7 @@ regret: 3.75 ms by estimates, 3 ms by the fastest kernels, +25.0 %; Spearman's c
 `)
 	log.Reset()
 	require.NoError(t, Run(ps, o, &log))
-	assert.Contains(t, log.String(), "regret: 5.5 ms by estimates, 4 ms by the fastest kernels, +37.5 %")
+	assert.Contains(t, log.String(), "regret: 5.5 ms with estimates, 4 ms with the fastest kernels, +37.5 %")
 	o.Regret = false
 	log.Reset()
 	require.NoError(t, Run(ps, o, &log))
@@ -330,9 +330,9 @@ func TestErrors(t *testing.T) {
 		{[]Program{{Manifest: "none"}}, "r", "none: no such file"},
 		{[]Program{{Manifest: filepath.Join(dir, "broken")}}, "r", "broken: unexpected end"},
 		{ps, "broken", "broken: tuning record"},
-		{long, "r", "the program tells of block 5, and its manifest of 5 blocks"},
-		{changed(func(m *manifest.Manifest) { m.Chip = "other" }), "r", "5 blocks for mine, and 5 for other: these are two models"},
-		{changed(func(m *manifest.Manifest) { m.Blocks[0].Tuning.Key = "x" }), "r", "block 0 differs: these are two models"},
+		{long, "r", "the program reports block 5; its manifest has 5 blocks"},
+		{changed(func(m *manifest.Manifest) { m.Chip = "other" }), "r", "5 blocks for mine, and 5 for other: the programs are of two models"},
+		{changed(func(m *manifest.Manifest) { m.Blocks[0].Tuning.Key = "x" }), "r", "block 0 differs: the programs are of two models"},
 		{changed(func(m *manifest.Manifest) { m.Blocks = m.Blocks[4:] }), "r", "changed.json names no candidates: compile the model with --candidate"},
 	} {
 		err := Run(c.programs, Options{Record: filepath.Join(dir, c.record), Rounds: 1, Threads: 1}, &strings.Builder{})

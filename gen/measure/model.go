@@ -88,12 +88,12 @@ func variantBlocks(m *manifest.Manifest, chip string) []block {
 // same tells how a model is another one than the first, by more than its kernels.
 func (m *model) same(first *model) error {
 	if m.chip != first.chip || m.device != first.device || len(m.blocks) != len(first.blocks) {
-		return fmt.Errorf("%d blocks for %s, and %d for %s: these are two models", len(first.blocks), first.chip, len(m.blocks), m.chip)
+		return fmt.Errorf("%d blocks for %s, and %d for %s: the programs are of two models", len(first.blocks), first.chip, len(m.blocks), m.chip)
 	}
 	for i, b := range m.blocks {
 		f := first.blocks[i]
 		if (b.Tuning == nil) != (f.Tuning == nil) || b.Tuning != nil && b.Key != f.Key {
-			return fmt.Errorf("block %d differs: these are two models", i)
+			return fmt.Errorf("block %d differs: the programs are of two models", i)
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func (m *model) times(r *report) (map[kernel]micros, error) {
 	sum, n := map[kernel]micros{}, map[kernel]float64{}
 	for _, x := range r.Blocks {
 		if x.Block < 0 || x.Block >= len(m.blocks) || x.Calls < 1 {
-			return nil, fmt.Errorf("the program tells of block %d, and its manifest of %d blocks", x.Block, len(m.blocks))
+			return nil, fmt.Errorf("the program reports block %d; its manifest has %d blocks", x.Block, len(m.blocks))
 		}
 		b := m.blocks[x.Block]
 		if b.Tuning == nil || x.Ms.Median <= 0 {
@@ -180,7 +180,7 @@ func (p Program) run(o Options, args ...string) (*report, error) {
 	}
 	r := &report{}
 	if err := json.Unmarshal(out.Bytes(), r); err != nil {
-		return nil, fmt.Errorf("%s: its report is none: %w", p.Program, err)
+		return nil, fmt.Errorf("%s: malformed report: %w", p.Program, err)
 	}
 	return r, nil
 }

@@ -42,7 +42,7 @@ func (s *session) regret() {
 		}
 	}
 	if best > 0 {
-		fmt.Fprintf(s.out, "regret: %.4g ms by estimates, %.4g ms by the fastest kernels, %+.1f %%; Spearman's correlation %.2f, the mean of %.0f blocks\n",
+		fmt.Fprintf(s.out, "regret: %.4g ms with estimates, %.4g ms with the fastest kernels, %+.1f %%; Spearman's correlation %.2f, the mean of %.0f blocks\n",
 			chosen/1e3, best/1e3, percent(chosen, best), ranks/max(ranked, 1), ranked)
 	}
 }

@@ -128,16 +128,16 @@ func (r *Runner) Describe(model, platform, program string) (string, error) {
 	}
 	switch {
 	case r.Emulates():
-		return fmt.Sprintf("measuring %s, by %s: an emulator's times are not those of a processor", what, strings.Join(r.words, " ")), nil
+		return fmt.Sprintf("measuring %s in %s: an emulator's times do not apply to a processor", what, strings.Join(r.words, " ")), nil
 	case r.Adb():
-		return fmt.Sprintf("measuring %s, on a device by %s", what, strings.Join(r.words, " ")), nil
+		return fmt.Sprintf("measuring %s on a device, through %s", what, strings.Join(r.words, " ")), nil
 	case r != nil:
-		return fmt.Sprintf("measuring %s, by %s", what, strings.Join(r.words, " ")), nil
+		return fmt.Sprintf("measuring %s through %s", what, strings.Join(r.words, " ")), nil
 	case foreign != "":
-		return "", fmt.Errorf("%s is built %s, and does not run on this machine (%s/%s): say what runs it, as in --run_under='qemu-aarch64 -L /usr/aarch64-linux-gnu', "+
+		return "", fmt.Errorf("%s is built %s, and does not run on this machine (%s/%s): name a command that runs it, such as --run_under='qemu-aarch64 -L /usr/aarch64-linux-gnu', "+
 			"--run_under=adb for an Android device, or any command that takes a program and its arguments; or copy %s to such a machine", what, foreign, runtime.GOOS, runtime.GOARCH, program)
 	}
-	return fmt.Sprintf("measuring %s, on this machine (%s/%s)", what, runtime.GOOS, runtime.GOARCH), nil
+	return fmt.Sprintf("measuring %s on this machine (%s/%s)", what, runtime.GOOS, runtime.GOARCH), nil
 }
 
 // shown is a label as people write it.

@@ -111,7 +111,7 @@ func TestDescribe(t *testing.T) {
 	assert.ErrorContains(t, err, "//app:model for the platform @rules_dnn~//platforms:hexagon is built for QDSP6, and does not run on this machine")
 	assert.ErrorContains(t, err, "--run_under='qemu-aarch64 -L /usr/aarch64-linux-gnu'")
 	for command, want := range map[string]string{
-		"qemu-aarch64 -L /usr": "by qemu-aarch64 -L /usr: an emulator's times are not those of a processor",
+		"qemu-aarch64 -L /usr": "in qemu-aarch64 -L /usr: an emulator's times do not apply to a processor",
 		"adb -s 1":             "on a device by adb -s 1",
 		"./board.sh":           "by ./board.sh",
 	} {

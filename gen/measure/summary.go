@@ -39,7 +39,7 @@ func (s *session) summary() {
 			worst = x
 		}
 	}
-	fmt.Fprintf(s.out, "blocks with several kernels: %.4g ms as estimates choose, %.4g ms by the fastest\n", chosen/1e3, best/1e3)
+	fmt.Fprintf(s.out, "blocks with several kernels: %.4g ms with estimated kernels, %.4g ms with the fastest\n", chosen/1e3, best/1e3)
 	slices.SortStableFunc(all, func(a, b tuned) int {
 		if c := cmp.Compare(b.gain(), a.gain()); c != 0 {
 			return c
@@ -52,7 +52,7 @@ func (s *session) summary() {
 		}
 	}
 	if best > 0 {
-		fmt.Fprintf(s.out, "untuned defaults take %.1f %% longer than tuned kernels; %d of %d different blocks at most %.0f %%, the most %.1f %%: %s\n",
+		fmt.Fprintf(s.out, "untuned defaults take %.1f %% longer than tuned kernels; %d of %d different blocks at most %.0f %% longer; the maximum is %.1f %%: %s\n",
 			percent(chosen, best), within, len(all), percent(near, 1), percent(worst.ratio(), 1), worst.what)
 	}
 }

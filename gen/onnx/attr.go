@@ -28,11 +28,11 @@ func (s *scope) attributes(n *ir.Node, p *onnxpb.NodeProto) error {
 			return fmt.Errorf("attribute %s: %w", show(name), err)
 		}
 		if isNibble(a.GetT().GetDataType()) {
-			return refusef("attribute %s is a tensor of type int4 or uint4; supported are those of Constant nodes and initializers", show(name))
+			return refusef("attribute %s is a tensor of type int4 or uint4; only Constant nodes and initializers support these types", show(name))
 		}
 		if g, ok := x.(*onnxpb.GraphProto); ok {
 			if len(regions) == limit.Regions {
-				return fmt.Errorf("attribute %s: it is a graph, as are %d others; operators of ONNX have at most %d", show(name), len(regions), limit.Regions)
+				return fmt.Errorf("attribute %s is a graph, and so are %d others; operators of ONNX have at most %d", show(name), len(regions), limit.Regions)
 			}
 			r, err := s.region(n.Op, g)
 			if err != nil {

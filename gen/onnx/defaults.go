@@ -34,12 +34,12 @@ func (s *scope) defaults(p *onnxpb.GraphProto) error {
 	}
 	for _, name := range s.im.opt.KeepInputs {
 		if !slices.Contains(given, show(name)) {
-			return fmt.Errorf("no input %s with a default value is there to keep; those with one: %s", show(name), listed(given))
+			return fmt.Errorf("--keep-input=%s: there is no such input with a default value; inputs with one: %s", show(name), listed(given))
 		}
 	}
 	if s.im.ir >= overridable && len(constant) > 0 {
 		s.g.Warnings = append(s.g.Warnings, ir.Warning{Kind: ir.Default, Text: fmt.Sprintf(
-			"inputs with default values, which the library holds as constants: %s; --keep-input=NAME makes one an input that each run gives", listed(constant))})
+			"inputs with default values become constants of the library: %s; --keep-input=NAME keeps one as an input of each run", listed(constant))})
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func ParseDim(s string) (name string, d Dim, err error) {
 // check refuses what bounds no number. Numbers that a run computes may be negative, as what a Pad takes away is.
 func (d Dim) check(name string) error {
 	if d.Lo < -sym.MaxDim || d.Hi < d.Lo || d.Hi > sym.MaxDim {
-		return fmt.Errorf("dimension %s: want low <= high, both from 0 to %d, or from -%d of what a run computes; found %d..%d",
+		return fmt.Errorf("dimension %s: want low <= high, both from 0 to %d, or from -%d for a computed dimension; found %d..%d",
 			show(name), int64(sym.MaxDim), int64(sym.MaxDim), d.Lo, d.Hi)
 	}
 	return nil
@@ -134,7 +134,7 @@ func (s *symbols) others() map[string]sym.Range {
 // found these.
 func Unused(g *ir.Graph) error {
 	if name := chosen(g, g.Bounded); name != "" {
-		return fmt.Errorf("the dimension %s cannot be bounded: it is what either branch of an If gives; bound the dimensions that these are made of", show(name))
+		return fmt.Errorf("the dimension %s cannot be bounded, because each branch of an If computes it; bound the dimensions that the branches use", show(name))
 	}
 	var bad, known []string
 	for _, s := range g.Symbols {

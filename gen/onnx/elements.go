@@ -137,7 +137,7 @@ func (s *stored) fill(b []byte, first int64) error {
 			return err
 		}
 		if !ok {
-			return fmt.Errorf("the file changed: elements of it are gone")
+			return fmt.Errorf("the file changed, and elements are missing")
 		}
 		out = appendNumber(out, s.typ, v)
 	}

@@ -185,7 +185,7 @@ func TestLongLists(t *testing.T) {
 	require.NoError(t, err)
 	b = withAttribute(t, "Split", "split", onnxpb.AttributeProto_INTS, names("x"), packed(listInts, protowire.VarintType, make([]uint64, limit.List+1)))
 	_, err = Read(bytesFile(b), nil, Options{})
-	require.ErrorContains(t, err, `attribute "split": a list of more than 1048576 elements is not supported`)
+	require.ErrorContains(t, err, `attribute "split": a computed list of more than 1048576 elements is not supported`)
 }
 
 // TestManyDims: dimensions beyond what a tensor can have take no memory; the error names the tensor, and the node that holds it.
@@ -230,7 +230,7 @@ func TestMemoryOfValues(t *testing.T) {
 		{"value_ints, unpacked", "", withAttribute(t, "Constant", "value_ints", onnxpb.AttributeProto_INTS, nil, unpacked(listInts, protowire.VarintType, vs))},
 		{"value_floats, unpacked", "", withAttribute(t, "Constant", "value_floats", onnxpb.AttributeProto_FLOATS, nil, unpacked(listFloats, protowire.Fixed32Type, vs))},
 		{"value_strings", "constants of type string", withAttribute(t, "Constant", "value_strings", onnxpb.AttributeProto_STRINGS, nil, text)},
-		{"another list of strings", "a list of more than", withAttribute(t, "Split", "list", onnxpb.AttributeProto_STRINGS, names("x"), text)},
+		{"another list of strings", "a computed list of more than", withAttribute(t, "Split", "list", onnxpb.AttributeProto_STRINGS, names("x"), text)},
 		{"int64_data", "", initializer(onnxpb.TensorProto_INT64, packed(fieldInt64, protowire.VarintType, vs))},
 		{"int64_data, unpacked", "", initializer(onnxpb.TensorProto_INT64, unpacked(fieldInt64, protowire.VarintType, vs))},
 		{"int32_data of bools", "", initializer(onnxpb.TensorProto_BOOL, packed(fieldInt32, protowire.VarintType, vs))},

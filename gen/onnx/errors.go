@@ -67,7 +67,7 @@ func (p *problems) err() error {
 	if len(p.operators) > 0 {
 		more += "\nsupported operators are:\n  " + strings.Join(wrapped(p.operators), "\n  ")
 	}
-	return fmt.Errorf("the model uses what is not supported:\n  %s%s", strings.Join(shown, "\n  "), more)
+	return fmt.Errorf("the model uses unsupported features:\n  %s%s", strings.Join(shown, "\n  "), more)
 }
 
 // wrapped joins words by commas to lines.

@@ -34,8 +34,8 @@ func (im *importer) checkExpansion(m *onnxpb.ModelProto) error {
 	if total <= most {
 		return nil
 	}
-	return fmt.Errorf("functions expand to more than %d nodes, operands, results and attributes, function %s of domain %s alone to %s of them; supported are %d and %d times the %d that the file has: "+
-		"a function that is called where it need not be (each level that calls the next twice doubles all below), or one that stands for an operator of ONNX, is better left out",
+	return fmt.Errorf("functions expand to more than %d nodes, operands, results and attributes, and function %s of domain %s alone to %s; the maximum is %d plus %d times the %d in the file. "+
+		"Remove unneeded calls (if each function calls the next one twice, each level doubles the size), and functions that stand for an ONNX operator",
 		most, show(largest.f.GetName()), show(largest.f.GetDomain()), amount(largest.size), limit.Expanded, limit.ExpandedFactor, stored)
 }
 

@@ -193,7 +193,7 @@ func (e *exporter) identity(n *ir.Node) *onnxpb.NodeProto {
 func (e *exporter) holds(n *ir.Node) error {
 	version, err := sinceVersion(n.Op, e.opset)
 	if err != nil {
-		return fmt.Errorf("%w; ONNX cannot hold it", err)
+		return fmt.Errorf("%w; ONNX cannot store it", err)
 	}
 	if version != n.Version {
 		return fmt.Errorf("the node follows the operator's version %d; opset %d has version %d", n.Version, e.opset, version)

@@ -23,9 +23,9 @@ func CleanLocation(loc string) (string, error) {
 	case loc == "":
 		return "", fmt.Errorf("the external data's location is missing")
 	case strings.HasPrefix(loc, "/") || len(loc) > 1 && loc[1] == ':':
-		reason = "it is not relative to the model"
+		reason = "it is not a path relative to the model"
 	case strings.ContainsAny(loc, "\\\x00"):
-		reason = "it holds a backslash or a zero byte"
+		reason = "it contains a backslash or a zero byte"
 	}
 	for _, part := range strings.Split(loc, "/") {
 		if part == ".." {

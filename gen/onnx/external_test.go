@@ -42,14 +42,14 @@ func TestExternalData(t *testing.T) {
 		{p: external("location", "w.bin", "length", "399"), want: "has 399 bytes; the tensor needs 400"},
 		{p: external("location", "w.bin", "location", "w.bin"), want: `entry "location" twice`},
 		{p: external(), want: "location is missing"},
-		{p: external("location", "/w.bin"), want: "not relative to the model"},
-		{p: external("location", "C:/w.bin"), want: "not relative to the model"},
+		{p: external("location", "/w.bin"), want: "not a path relative to the model"},
+		{p: external("location", "C:/w.bin"), want: "not a path relative to the model"},
 		{p: external("location", "../w.bin"), want: "leaves the model's folder"},
 		{p: external("location", "a/../w.bin"), want: "leaves the model's folder"},
 		{p: external("location", "a\\w.bin"), want: "backslash"},
 		{p: external("location", "."), want: "a folder"},
 		{p: external("location", "other"), want: `external data is not declared: "other" (1 tensors); declare`},
-		{p: external("location", "random", "seed", "1"), want: "the weights were taken out of the model"},
+		{p: external("location", "random", "seed", "1"), want: "the weights were removed from the model"},
 	} {
 		files := map[string]*ir.File{
 			"w.bin":         {R: bytes.NewReader(data), Size: 1000},
@@ -113,7 +113,7 @@ func TestFill(t *testing.T) {
 		{external("location", "random", "seed", "1", "mean", "0", "std", "1", "min", "0")},
 	} {
 		_, err := read(t, withInit(c.p), Options{Fill: true})
-		require.ErrorContains(t, err, "is no number")
+		require.ErrorContains(t, err, "is not a number")
 	}
 	p.DataType = proto.Int32(int32(onnxpb.TensorProto_INT64))
 	_, err = read(t, withInit(p), Options{Fill: true})

@@ -21,7 +21,7 @@ const fillName = "//random"
 // They are computed when they are read, so that they take no memory.
 func (im *importer) random(d map[string]string, typ ir.DType, size int64) (*ir.Source, error) {
 	if !im.opt.Fill {
-		return nil, fmt.Errorf("the weights were taken out of the model (external data at \"random\"); fill it with weights first")
+		return nil, fmt.Errorf("the weights were removed from the model (external data at \"random\"); fill it with weights first")
 	}
 	r, err := newRandomWeights(d, typ, size)
 	if err != nil {
@@ -37,7 +37,7 @@ func newRandomWeights(d map[string]string, typ ir.DType, size int64) (*randomWei
 	}
 	seed, err := strconv.ParseUint(d["seed"], 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("random weights: seed %s is no number", show(d["seed"]))
+		return nil, fmt.Errorf("random weights: seed %s is not a number", show(d["seed"]))
 	}
 	r := &randomWeights{typ: typ, base: seed * splitmixGamma, size: size}
 	for _, p := range []struct {
@@ -45,7 +45,7 @@ func newRandomWeights(d map[string]string, typ ir.DType, size int64) (*randomWei
 		to  *float64
 	}{{"mean", &r.mean}, {"std", &r.std}, {"min", &r.lo}, {"max", &r.hi}} {
 		if *p.to, err = strconv.ParseFloat(d[p.key], 64); err != nil {
-			return nil, fmt.Errorf("random weights: %s %s is no number", p.key, show(d[p.key]))
+			return nil, fmt.Errorf("random weights: %s %s is not a number", p.key, show(d[p.key]))
 		}
 	}
 	return r, nil

@@ -99,7 +99,7 @@ func TestFillModelErrors(t *testing.T) {
 	_, err := Fill([]byte("no model"), "data", false)
 	require.ErrorContains(t, err, "is the file an ONNX model?")
 	_, err = Fill(marshal(t, withInit(randomTensor("w", "x"))), "data", false)
-	require.ErrorContains(t, err, `filling tensor "w": random weights: seed "x" is no number`)
+	require.ErrorContains(t, err, `filling tensor "w": random weights: seed "x" is not a number`)
 	huge := randomTensor("w", "1")
 	huge.Dims = []int64{1 << 40}
 	_, err = Fill(marshal(t, withInit(huge)), "data", false)
@@ -121,5 +121,5 @@ func TestExternalLocations(t *testing.T) {
 	_, err = ExternalLocations(bytesFile(marshal(t, withInit(external("location", "../b.bin")))))
 	require.ErrorContains(t, err, "leaves the model's folder")
 	_, err = ExternalLocations(&ir.File{})
-	require.ErrorContains(t, err, "the file is empty, and no ONNX model")
+	require.ErrorContains(t, err, "the file is empty, not an ONNX model")
 }

@@ -27,15 +27,15 @@ const (
 	exportTorch = "export the model from PyTorch, torch.onnx.export(model, inputs, \"model.onnx\")"
 	exportTF    = "convert it with tf2onnx, python -m tf2onnx.convert --%s FILE --output model.onnx"
 	unpack      = "unpack it and name the .onnx file in it"
-	fetch       = "download it again, and look at what the server says"
+	fetch       = "download it again, and read the server's answer"
 )
 
 // formats are in the order in which they are tried: the more a format says of itself, the earlier.
 var formats = []format{
-	{"empty", "download or export it again; if it is to be made by a build, see what that prints", func(_ []byte, size int64) bool { return size == 0 }},
-	{"a Git LFS pointer", "run 'git lfs install' and 'git lfs pull' in its repository, or download the file that it stands for", begins("version https://git-lfs")},
+	{"empty", "download or export it again; if a build generates it, read that build's output", func(_ []byte, size int64) bool { return size == 0 }},
+	{"a Git LFS pointer", "run 'git lfs install' and 'git lfs pull' in its repository, or download the file that it points to", begins("version https://git-lfs")},
 	{"a page of HTML", "it may be an error or a page about the model: " + fetch, matches(`(?i)^\s*<(!doctype html|html|head|body)`)},
-	{"a model of OpenVINO (XML)", "take the ONNX model that it was made of", matches(`^\s*(<\?xml[^>]*>\s*)?<net\b`)},
+	{"a model of OpenVINO (XML)", "use the ONNX model from which it was converted", matches(`^\s*(<\?xml[^>]*>\s*)?<net\b`)},
 	{"XML", "it may be an error: " + fetch, begins("<?xml")},
 	{"an ONNX model as text", "write it in the binary form, onnx.save(onnx.parser.parse_model(text), \"model.onnx\")", matches(`^\s*(#[^\n]*\s+)*<\s*(ir_version|opset_import)\s*:`)},
 	{"an ONNX model as text of protobuf", "write it in the binary form, onnx.save(google.protobuf.text_format.Parse(text, onnx.ModelProto()), \"model.onnx\")", matches(`^\s*(ir_version|producer_name|opset_import|graph)\s*[:{]`)},
@@ -46,22 +46,22 @@ var formats = []format{
 	{"a zip archive", unpack, begins("PK\x03\x04", "PK\x05\x06")},
 	{"a pickle of Python, as older versions of PyTorch save checkpoints", exportTorch, matches(`(?s)^\x80[\x02-\x05](\x8a|\x95|c|\}|\]|q|K|X|\()`)},
 	{"a model of LiteRT (TensorFlow Lite)", fmt.Sprintf(exportTF, "tflite"), at(4, "TFL3")},
-	{"a model of ONNX Runtime's own format (.ort)", "take the ONNX model that it was made of", at(4, "ORTM")},
+	{"a model of ONNX Runtime's own format (.ort)", "use the ONNX model from which it was converted", at(4, "ORTM")},
 	{"an HDF5 file, as Keras writes (.h5)", fmt.Sprintf(exportTF, "keras"), begins("\x89HDF\r\n\x1a\n")},
-	{"a SavedModel of TensorFlow", "give tf2onnx its folder, python -m tf2onnx.convert --saved-model FOLDER --output model.onnx", isSavedModel},
+	{"a SavedModel of TensorFlow", "convert its folder with tf2onnx, python -m tf2onnx.convert --saved-model FOLDER --output model.onnx", isSavedModel},
 	{"a graph of TensorFlow (.pb)", fmt.Sprintf(exportTF, "graphdef") + " --inputs NAMES --outputs NAMES", isGraphDef},
-	{"a file of safetensors", "it has weights and no network: export the model to ONNX, with 'optimum-cli export onnx' for one of Hugging Face", isSafetensors},
-	{"a file of GGUF", "it has weights and no network: export the model that it was made of to ONNX", begins("GGUF")},
-	{"an array of NumPy", "it is data, and no network", begins("\x93NUMPY")},
-	{"a plan of TensorRT", "take the ONNX model that it was made of", begins("ptrt", "ftrt")},
-	{"compressed by gzip", "gunzip it; of a .tar.gz take the .onnx file in it", begins("\x1f\x8b")},
+	{"a file of safetensors", "it has weights but no network: export the model to ONNX, with 'optimum-cli export onnx' for a Hugging Face model", isSafetensors},
+	{"a file of GGUF", "it has weights but no network: export the original model to ONNX", begins("GGUF")},
+	{"an array of NumPy", "it is data, not a network", begins("\x93NUMPY")},
+	{"a plan of TensorRT", "use the ONNX model from which it was converted", begins("ptrt", "ftrt")},
+	{"compressed by gzip", "gunzip it; from a .tar.gz, extract the .onnx file", begins("\x1f\x8b")},
 	{"compressed by bzip2", "bunzip2 it", matches(`^BZh[1-9]1AY&SY`)},
 	{"compressed by xz", "unxz it", begins("\xfd7zXZ\x00")},
 	{"compressed by zstd", "unzstd it", begins("\x28\xb5\x2f\xfd")},
 	{"a 7z archive", unpack, begins("7z\xbc\xaf\x27\x1c")},
 	{"a tar archive", unpack, at(257, "ustar")},
-	{"an encrypted or signed PEM file", "take the model itself", begins("-----BEGIN ")},
-	{"zeros from its beginning on", "its download or copy broke off: fetch it again", func(head []byte, _ int64) bool { return len(bytes.Trim(head, "\x00")) == 0 }},
+	{"an encrypted or signed PEM file", "use the model itself", begins("-----BEGIN ")},
+	{"zeros from its beginning", "its download or copy is incomplete: fetch it again", func(head []byte, _ int64) bool { return len(bytes.Trim(head, "\x00")) == 0 }},
 }
 
 func begins(texts ...string) func([]byte, int64) bool {
@@ -148,10 +148,10 @@ func formatOf(f *ir.File) *format {
 // explain says what the file is, where reading it as a model failed: another format, or a model that was cut off.
 func explain(f *ir.File, err error) error {
 	if x := formatOf(f); x != nil {
-		return fmt.Errorf("the file is %s, and no ONNX model: %s", x.name, x.cure)
+		return fmt.Errorf("the file is %s, not an ONNX model: %s", x.name, x.cure)
 	}
 	if errors.Is(err, errTruncated) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("%w (is the file an ONNX model? If so, it has lost its end: it has %d bytes; download or export it again)", err, f.Size)
+		return fmt.Errorf("%w (is the file an ONNX model? If so, it is cut off after %d bytes; download or export it again)", err, f.Size)
 	}
 	return fmt.Errorf("%w (is the file an ONNX model?)", err)
 }

@@ -58,7 +58,7 @@ func TestFormats(t *testing.T) {
 		{"HTML", "<!DOCTYPE html>\n<html lang=\"en\"><body>Not found</body></html>", "a page of HTML", "download it again"},
 		{"HTML, as some write it", "\xef\xbb\xbf\r\n  <HTML><HEAD></HEAD></HTML>", "a page of HTML", "download it again"},
 		{"XML", "<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code></Error>", "XML", "download it again"},
-		{"OpenVINO", "<?xml version=\"1.0\"?>\n<net name=\"m\" version=\"11\"></net>", "OpenVINO", "the ONNX model that it was made of"},
+		{"OpenVINO", "<?xml version=\"1.0\"?>\n<net name=\"m\" version=\"11\"></net>", "OpenVINO", "the ONNX model from which it was converted"},
 		{"ONNX's text", "<\n  ir_version: 8,\n  opset_import: [\"\" : 18]\n>\nagraph (float[N] x) => (float[N] y) { y = Relu(x) }", "as text,", "onnx.parser"},
 		{"text of protobuf", "ir_version: 8\ngraph {\n}\n", "text of protobuf", "text_format"},
 		{"JSON of a model", "{\n  \"irVersion\": \"8\", \"graph\": {}\n}", "an ONNX model as JSON", "json_format"},
@@ -69,19 +69,19 @@ func TestFormats(t *testing.T) {
 		{"an old checkpoint", pickle, "a pickle of Python", "torch.onnx.export"},
 		{"a pickle of protocol 4", "\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94.", "a pickle of Python", "torch.onnx.export"},
 		{"TFLite", "\x1c\x00\x00\x00TFL3\x14\x00\x20\x00", "LiteRT", "--tflite"},
-		{"ORT", "\x1c\x00\x00\x00ORTM\x14\x00\x20\x00", ".ort", "the ONNX model that it was made of"},
+		{"ORT", "\x1c\x00\x00\x00ORTM\x14\x00\x20\x00", ".ort", "the ONNX model from which it was converted"},
 		{"HDF5", "\x89HDF\r\n\x1a\n\x00\x00\x00\x00", "HDF5", "tf2onnx"},
 		{"SavedModel", "\x08\x01" + string(protowire.AppendString(protowire.AppendTag(nil, 2, protowire.BytesType), message(strings.Repeat("tags", 60), "graph"))), "a SavedModel", "--saved-model"},
 		{"GraphDef", message(message("input", "Placeholder")), "a graph of TensorFlow", "--graphdef"},
 		{"safetensors", string(binary.LittleEndian.AppendUint64(nil, 16)) + `{"w":{"dtype":1}}` + "data", "safetensors", "export the model to ONNX"},
-		{"GGUF", "GGUF\x03\x00\x00\x00", "GGUF", "no network"},
-		{"NumPy", "\x93NUMPY\x01\x00v\x00{'descr'", "NumPy", "no network"},
+		{"GGUF", "GGUF\x03\x00\x00\x00", "GGUF", "has weights but no network"},
+		{"NumPy", "\x93NUMPY\x01\x00v\x00{'descr'", "NumPy", "not a network"},
 		{"gzip", gzipped(t, "model"), "compressed by gzip", "gunzip"},
 		{"bzip2", "BZh91AY&SY\x00", "compressed by bzip2", "bunzip2"},
 		{"xz", "\xfd7zXZ\x00\x00", "compressed by xz", "unxz"},
 		{"zstd", "\x28\xb5\x2f\xfd\x00", "compressed by zstd", "unzstd"},
 		{"tar", strings.Repeat("n", 257) + "ustar\x0000", "a tar archive", "unpack"},
-		{"zeros", strings.Repeat("\x00", 5000), "zeros", "broke off"},
+		{"zeros", strings.Repeat("\x00", 5000), "zeros", "is incomplete"},
 	} {
 		f := &ir.File{R: strings.NewReader(c.text), Size: int64(len(c.text))}
 		_, err := Read(f, nil, Options{})
@@ -109,7 +109,7 @@ func TestFormatsOfModels(t *testing.T) {
 		require.Error(t, err, cut)
 		assert.NotContains(t, err.Error(), "and no ONNX model", cut)
 		if !strings.Contains(err.Error(), "holds no graph") {
-			assert.Contains(t, err.Error(), "it has lost its end", cut)
+			assert.Contains(t, err.Error(), "it is cut off after", cut)
 		}
 	}
 }

@@ -55,14 +55,14 @@ func (f *frame) made(name string) string {
 // reference is the value of a function's attribute, nil where the call gives none.
 func (f *frame) reference(name string, typ onnxpb.AttributeProto_AttributeType) (any, error) {
 	if f.fn == nil {
-		return nil, fmt.Errorf("it refers to attribute %s of a function, but stands in none", show(name))
+		return nil, fmt.Errorf("it refers to attribute %s of a function, but is not in a function", show(name))
 	}
 	x, ok := f.attrs[name]
 	if !ok {
 		return nil, nil
 	}
 	if typ != onnxpb.AttributeProto_UNDEFINED && typ != typeOfValue(x) {
-		return nil, fmt.Errorf("it refers to attribute %s, which is no %s", show(name), typ)
+		return nil, fmt.Errorf("it refers to attribute %s, which is not a %s", show(name), typ)
 	}
 	return x, nil
 }

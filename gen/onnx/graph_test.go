@@ -35,7 +35,7 @@ func TestConstantsAndIdentities(t *testing.T) {
 	}
 	require.Equal(t, `graph "g" opset 17 {
   symbol N 1..2147483647
-  warning default "inputs with default values, which the library holds as constants: \"w\"; --keep-input=NAME makes one an input that each run gives"
+  warning default "inputs with default values become constants of the library: \"w\"; --keep-input=NAME keeps one as an input of each run"
   const @c1 f32[] = {2}
   const @w f32[1, 1] = {3}
   const @c4 f32[2] = {1, 2}
@@ -220,7 +220,7 @@ func TestFunctionErrors(t *testing.T) {
 		{call, []*onnxpb.FunctionProto{function("my", "F", names("a"), names("missing"))}, `"missing" is not defined`},
 		{call, []*onnxpb.FunctionProto{function("my", "F", names("a"), names("b"), node("Relu", names("x"), names("b")))}, `"x" is not defined`},
 		{call, []*onnxpb.FunctionProto{function("my", "F", names("a", "a"), names("a"))}, "is empty or taken"},
-		{node("Softmax", names("x"), names("y"), "axis", ref("k")), nil, "but stands in none"},
+		{node("Softmax", names("x"), names("y"), "axis", ref("k")), nil, "but is not in a function"},
 	} {
 		m := modelOf(names("x"), names("y"), c.call)
 		m.Functions = c.fns

@@ -92,7 +92,7 @@ func (im *importer) model(m *onnxpb.ModelProto) (*ir.Graph, error) {
 		return nil, err
 	}
 	if len(g.Outputs) == 0 {
-		return nil, fmt.Errorf("the model has no outputs: it computes nothing")
+		return nil, fmt.Errorf("the model has no outputs")
 	}
 	if err := im.missingFiles(); err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func listOf[T any](im *importer, p *onnxpb.AttributeProto, field protowire.Numbe
 				break
 			}
 			if len(out) == limit.List {
-				return nil, refusef("a list of more than %d elements is not supported; a list so long can be a constant", limit.List)
+				return nil, refusef("a computed list of more than %d elements is not supported; make it a constant", limit.List)
 			}
 			x, err := element(e, v)
 			if err != nil {
@@ -85,7 +85,7 @@ func (im *importer) vector(p *onnxpb.AttributeProto, field protowire.Number, typ
 	}
 	t.Shape[0] = s.count
 	if err := ir.Dims(s.count).Fits(typ); err != nil || s.count > sym.MaxDim {
-		return nil, fmt.Errorf("a list of %d elements and more; the limit of a dimension is %d", s.count, int64(sym.MaxDim))
+		return nil, fmt.Errorf("a list of at least %d elements; the limit of a dimension is %d", s.count, int64(sym.MaxDim))
 	}
 	if size := s.count * int64(typ.Size()); typ == ir.F32 && from.parts == 1 && size == from.bytes && s.count > inlineLimit {
 		t.Src = &ir.Source{File: im.file, Offset: from.at, Length: size}

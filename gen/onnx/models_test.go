@@ -57,7 +57,7 @@ func TestModels(t *testing.T) {
 			count(g, ops)
 			if strings.HasPrefix(name, "graphs/") {
 				_, err := Read(bytesFile(b), nil, Options{})
-				require.ErrorContains(t, err, "the weights were taken out of the model")
+				require.ErrorContains(t, err, "the weights were removed from the model")
 			}
 			roundTrips(t, g)
 		})

@@ -40,7 +40,7 @@ func (s *scope) ofNibbles(p *onnxpb.NodeProto, version int, operands []*ir.Value
 	case to != ir.Invalid:
 		return true, s.toNibbles(p, op, version, operands, to)
 	case op == "DequantizeLinear" && len(operands) > 2 && operands[2] != nil && has(0) != has(2):
-		return false, fmt.Errorf("one of operands 0 (x) and 2 (x_zero_point) is of 4 bits, the other one is not; want one type")
+		return false, fmt.Errorf("only one of operands 0 (x) and 2 (x_zero_point) has 4 bits; want one type")
 	case !slices.ContainsFunc(operands, func(v *ir.Value) bool { return v != nil && s.im.nibbles[v] }):
 		return false, nil
 	case has(0) && slices.Contains(keepNibbles, op):
@@ -51,7 +51,7 @@ func (s *scope) ofNibbles(p *onnxpb.NodeProto, version int, operands []*ir.Value
 	case has(0) && slices.Contains(fromNibbles, op):
 		return false, nil
 	}
-	return false, refusef("an operand is of type int4 or uint4; supported are these of %s and QuantizeLinear: cast it to int8 before",
+	return false, refusef("an operand has type int4 or uint4, which only %s and QuantizeLinear support; cast it to int8 first",
 		strings.Join(append(slices.Clone(keepNibbles), fromNibbles...), ", "))
 }
 
@@ -87,11 +87,11 @@ func (s *scope) nibbleResult(p *onnxpb.NodeProto, op string, operands []*ir.Valu
 	of := ir.Invalid
 	if v := operands[like]; s.im.nibbles[v] {
 		if of = v.Type; of == ir.Invalid {
-			return of, refusef("the type of operand %d, of 4 bits, is not known here; supported is one that the model names", like)
+			return of, refusef("the 4-bit type of operand %d is unknown; declare it in the model", like)
 		}
 	}
 	if told && named != of && op == "QuantizeLinear" {
-		return ir.Invalid, fmt.Errorf("attribute output_dtype and operand 2 (y_zero_point) are of different types, of which one is of 4 bits")
+		return ir.Invalid, fmt.Errorf("attribute output_dtype and operand 2 (y_zero_point) have different types, and one of them has 4 bits")
 	}
 	return of, nil
 }
@@ -156,7 +156,7 @@ func (c *chain) wrapped(v *ir.Value, t ir.DType) *ir.Value {
 // nibbleInput is what an input of 4 bits becomes: its elements are bytes, of which the lower 4 bits count.
 func (s *scope) nibbleInput(in *ir.Value) (*ir.Value, error) {
 	if !s.top {
-		return nil, refusef("graphs that nodes run cannot have inputs of type int4 or uint4; supported is to cast to int8 before")
+		return nil, refusef("graphs in nodes cannot have inputs of type int4 or uint4; cast to int8 before the node")
 	}
 	c := &chain{upgrading: &upgrading{scope: s, Node: &ir.Node{}, out: in.Name, opset: nibbleOpset}}
 	v := c.wrapped(in, in.Type)

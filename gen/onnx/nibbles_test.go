@@ -78,14 +78,14 @@ func TestNibbleErrors(t *testing.T) {
 		want string
 	}{
 		{nibbleModel(w(1, 3), node("Cast", names("w"), names("f"), "to", 1)), "1 bytes are stored; shape [2] of u8 needs 2"},
-		{nibbleModel(w(1, 2), node("Add", names("w", "w"), names("f"))), `operator "Add", opset 21: an operand is of type int4 or uint4; supported are these of Flatten`},
+		{nibbleModel(w(1, 2), node("Add", names("w", "w"), names("f"))), `operator "Add", opset 21: an operand has type int4 or uint4, which only Flatten`},
 		{nibbleModel(w(1, 2), node("Reshape", names("w", "s"), names("v"), "allowzero", 0), node("Relu", names("v"), names("f"))), `value "s" is not defined`},
-		{nibbleModel(w(1, 2), node("Transpose", names("w"), names("v")), node("Relu", names("v"), names("f"))), `operator "Relu", opset 21: an operand is of type int4`},
+		{nibbleModel(w(1, 2), node("Transpose", names("w"), names("v")), node("Relu", names("v"), names("f"))), `operator "Relu", opset 21: an operand has type int4`},
 		{nibbleModel(w(1, 2), node("ConstantOfShape", names("x"), names("f"), "value", w(1, 1))), `attribute "value" is a tensor of type int4 or uint4`},
-		{nibbleModel(w(1, 2), node("DequantizeLinear", names("w", "x", "x"), names("f"))), "one of operands 0 (x) and 2 (x_zero_point) is of 4 bits"},
-		{nibbleModel(w(1, 2), node("QuantizeLinear", names("x", "x", "w"), names("f"), "output_dtype", 3)), "attribute output_dtype and operand 2 (y_zero_point) are of different types"},
+		{nibbleModel(w(1, 2), node("DequantizeLinear", names("w", "x", "x"), names("f"))), "one of operands 0 (x) and 2 (x_zero_point) has 4 bits"},
+		{nibbleModel(w(1, 2), node("QuantizeLinear", names("x", "x", "w"), names("f"), "output_dtype", 3)), "attribute output_dtype and operand 2 (y_zero_point) have different types"},
 		{nibbleModel(w(1, 2), node("If", names("x"), names("f"), "then_branch", graphOf(nil, names("w")), "else_branch", graphOf(nil, names("w")))),
-			"is of type int4 or uint4; supported is to cast it to int8"},
+			"has type int4 or uint4; cast it to int8"},
 	} {
 		_, err := read(t, c.m, Options{})
 		require.ErrorContains(t, err, c.want)

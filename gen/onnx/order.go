@@ -182,9 +182,9 @@ func (o *order) cycle(way []step, first int) error {
 		labels = append(labels, nodeLabel(o.nodes[s.node]))
 	}
 	if len(labels) == 1 {
-		return fmt.Errorf("node %s uses its own result; a value that is carried from step to step needs a Loop or a Scan", labels[0])
+		return fmt.Errorf("node %s uses its own result; a value carried between steps needs a Loop or a Scan", labels[0])
 	}
-	return fmt.Errorf("the nodes %s are a cycle: each uses a result of the next, and the last of the first; a value that is carried from step to step needs a Loop or a Scan",
+	return fmt.Errorf("the nodes %s form a cycle: each uses a result of the next one, and the last one of the first; a value carried between steps needs a Loop or a Scan",
 		list(labels))
 }
 

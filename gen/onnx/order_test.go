@@ -95,12 +95,12 @@ func TestCycles(t *testing.T) {
 		want  string
 	}{
 		{"itself", []*onnxpb.NodeProto{relu("y", "y")}, `node "Relu" "n_y" uses its own result`},
-		{"two", []*onnxpb.NodeProto{relu("x", "a"), relu("z", "y"), nameless}, `the nodes "Relu" "n_y", "Relu" (result "z") are a cycle`},
-		{"behind a chain", []*onnxpb.NodeProto{relu("a", "y"), relu("b", "a"), relu("c", "b"), relu("b", "c")}, `the nodes "Relu" "n_b", "Relu" "n_c" are a cycle`},
+		{"two", []*onnxpb.NodeProto{relu("x", "a"), relu("z", "y"), nameless}, `the nodes "Relu" "n_y", "Relu" (result "z") form a cycle`},
+		{"behind a chain", []*onnxpb.NodeProto{relu("a", "y"), relu("b", "a"), relu("c", "b"), relu("b", "c")}, `the nodes "Relu" "n_b", "Relu" "n_c" form a cycle`},
 		{"through a branch", []*onnxpb.NodeProto{node("If", names("x"), names("z"), "then_branch", branch, "else_branch", branch), relu("z", "y")},
-			`the nodes "If" "n_z", "Relu" "n_y" are a cycle`},
+			`the nodes "If" "n_z", "Relu" "n_y" form a cycle`},
 		{"in a branch", []*onnxpb.NodeProto{node("If", names("x"), names("y"), "then_branch", own, "else_branch", own)},
-			`node "If" "n_y", attribute "then_branch": the nodes "Relu" "n_a", "Relu" "n_b" are a cycle`},
+			`node "If" "n_y", attribute "then_branch": the nodes "Relu" "n_a", "Relu" "n_b" form a cycle`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := read(t, modelOf(names("x"), names("y"), c.nodes...), Options{})
@@ -111,7 +111,7 @@ func TestCycles(t *testing.T) {
 		m := modelOf(names("x"), names("y"), inDomain("my", node("F", names("x"), names("y"))))
 		m.Functions = []*onnxpb.FunctionProto{function("my", "F", names("x"), names("a"), relu("b", "a"), relu("a", "b"))}
 		_, err := read(t, m, Options{})
-		require.ErrorContains(t, err, `function "F": the nodes "Relu" "n_a", "Relu" "n_b" are a cycle`)
+		require.ErrorContains(t, err, `function "F": the nodes "Relu" "n_a", "Relu" "n_b" form a cycle`)
 	})
 }
 
@@ -136,6 +136,6 @@ func TestOrderOfMany(t *testing.T) {
 		m.Graph.Node = append(m.Graph.Node, node("Relu", names(fmt.Sprint("c", i+1)), names(fmt.Sprint("c", i))))
 	}
 	_, err := read(t, m, Options{})
-	require.ErrorContains(t, err, "and 9950 more are a cycle")
+	require.ErrorContains(t, err, "and 9950 more form a cycle")
 	require.Less(t, len(err.Error()), 5000)
 }

@@ -82,7 +82,7 @@ func (p *places) source(t *onnxpb.TensorProto) (*ir.Source, error) {
 		return nil, err
 	}
 	if isNibble(t.GetDataType()) {
-		return nil, errors.New("its elements are of 4 bits, which share bytes")
+		return nil, errors.New("its elements have 4 bits and share bytes")
 	}
 	n, err := ir.Len(t.GetDims())
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *places) source(t *onnxpb.TensorProto) (*ir.Source, error) {
 	}
 	if t.GetDataLocation() == onnxpb.TensorProto_EXTERNAL {
 		if p.im.isRandom(externalEntries(t)) {
-			return nil, errors.New("its elements were taken out of the model")
+			return nil, errors.New("its elements were removed from the model")
 		}
 		return p.im.external(t, typ, n)
 	}
@@ -103,7 +103,7 @@ func (p *places) source(t *onnxpb.TensorProto) (*ir.Source, error) {
 	case n == 0:
 		return nil, errors.New("it has no elements")
 	case !verbatim || from.parts != 1 || from.other != 0:
-		return nil, errors.New("its elements are not stored as one piece of bytes (raw_data): save the model again with the onnx package, which stores them so")
+		return nil, errors.New("its elements are not stored as raw_data; save the model again with the onnx package, which stores raw_data")
 	}
 	x := &ir.Tensor{Type: typ, Shape: t.GetDims()}
 	return &ir.Source{File: p.im.file, Offset: from.at, Length: from.bytes}, p.im.verbatim(x, from, n*int64(typ.Size()))
@@ -121,7 +121,7 @@ func (p *places) of(name string) (*ir.Source, error) {
 	}
 	for _, other := range p.ranges {
 		if other.tensor != t && overlap(other.source, s) {
-			return nil, fmt.Errorf("constant %s: its bytes of the file %s are those of constant %s, too: give each its own", show(name), show(s.File.Name), show(other.tensor.GetName()))
+			return nil, fmt.Errorf("constant %s: it shares bytes of the file %s with constant %s; store each separately", show(name), show(s.File.Name), show(other.tensor.GetName()))
 		}
 	}
 	return s, nil
@@ -138,7 +138,7 @@ func WriteChanged(w io.Writer, file *ir.File, changes map[*ir.Source][]byte) err
 	at := int64(0)
 	for _, s := range order {
 		if s.Offset < at || int64(len(changes[s])) != s.Length || s.Offset+s.Length > file.Size {
-			return fmt.Errorf("a change of %d bytes at %d of the file %s, which has %d and is written up to %d", len(changes[s]), s.Offset, show(file.Name), file.Size, at)
+			return fmt.Errorf("a change of %d bytes at offset %d of the file %s, which has %d bytes, of them %d written", len(changes[s]), s.Offset, show(file.Name), file.Size, at)
 		}
 		if _, err := io.Copy(w, io.NewSectionReader(file.R, at, s.Offset-at)); err != nil {
 			return err

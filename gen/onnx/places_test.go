@@ -60,10 +60,10 @@ func TestPlaces(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []any{"w.bin", int64(0), int64(400)}, []any{s.File.Name, s.Offset, s.Length})
 	for name, want := range map[string]string{
-		"varints": "not stored as one piece of bytes",
-		"outside": `those of constant "meets"`,
-		"meets":   `those of constant "outside"`,
-		"filled":  "taken out of the model",
+		"varints": "not stored as raw_data",
+		"outside": `with constant "meets"`,
+		"meets":   `with constant "outside"`,
+		"filled":  "removed from the model",
 		"none":    "neither an initializer",
 	} {
 		_, err := of(name)

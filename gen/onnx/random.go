@@ -144,7 +144,7 @@ func (s *scope) iteration(c *chain) (*ir.Value, error) {
 	case s.parent == nil:
 		return nil, nil
 	case s.of == "Scan":
-		return nil, refusef("random numbers in the body of a Scan are not supported, whose steps have no number: write it as a Loop")
+		return nil, refusef("random numbers in the body of a Scan are not supported, because its steps have no number; write it as a Loop")
 	}
 	around, err := s.parent.iteration(&chain{upgrading: &upgrading{scope: s.parent, Node: c.Node, out: c.out, opset: drawOpset}})
 	if err != nil {

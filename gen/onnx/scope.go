@@ -141,7 +141,7 @@ func (s *scope) outputs(p *onnxpb.GraphProto) error {
 			return fmt.Errorf("output %s is empty or listed twice", show(name))
 		}
 		if !s.top && s.im.nibbles[v] {
-			return refusef("output %s of a graph that a node runs is of type int4 or uint4; supported is to cast it to int8", show(name))
+			return refusef("output %s of a node's graph has type int4 or uint4; cast it to int8", show(name))
 		}
 		seen[name] = true
 		s.g.Outputs = append(s.g.Outputs, v)
@@ -182,7 +182,7 @@ func (s *scope) lookup(name string) (*ir.Value, error) {
 		return nil, refusef("value %s is a sparse initializer, which is not supported; store it as a dense one, with its zeros", show(name))
 	}
 	if s.parent == nil {
-		return nil, fmt.Errorf("value %s is not defined: it is no input, no initializer and no result of a node, here or in the graphs around", show(name))
+		return nil, fmt.Errorf("value %s is not defined: neither this graph nor an enclosing one has an input, initializer or result of this name", show(name))
 	}
 	v, err := s.parent.lookup(name)
 	if err != nil || v == nil || v.Const != nil {

@@ -178,7 +178,7 @@ func (im *importer) stored(t *ir.Tensor, p *onnxpb.TensorProto, n int64) error {
 	case from.field == fieldRaw || isFloat && from.field == typed && from.parts == 1:
 		return im.verbatim(t, from, n*int64(t.Type.Size()))
 	case from.field != typed:
-		return fmt.Errorf("elements of type %s are in %s; they belong into %s or raw_data", t.Type, tensorFields[from.field], tensorFields[typed])
+		return fmt.Errorf("elements of type %s are in %s; want them in %s or raw_data", t.Type, tensorFields[from.field], tensorFields[typed])
 	case n > from.bytes: // an element has at least one byte
 		return fmt.Errorf("%d elements are needed, at most %d are stored", n, from.bytes)
 	}
@@ -216,7 +216,7 @@ func (im *importer) tensorPayload(p *onnxpb.TensorProto) (*payload, error) {
 		i = binary.LittleEndian.Uint64(p.RawData)
 	}
 	if i >= uint64(len(im.payloads)) {
-		return nil, fmt.Errorf("no elements are known for the tensor")
+		return nil, fmt.Errorf("the tensor has no elements")
 	}
 	return &im.payloads[i], nil
 }

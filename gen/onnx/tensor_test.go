@@ -164,7 +164,7 @@ func TestTensorErrors(t *testing.T) {
 		{tensorProto(onnxpb.TensorProto_INT8, []int64{1}, func(p *P) { p.Int32Data = []int32{128} }), "element 128 does not fit i8"},
 		{tensorProto(onnxpb.TensorProto_UINT8, []int64{1}, func(p *P) { p.Int32Data = []int32{-1} }), "element -1 does not fit u8"},
 		{tensorProto(onnxpb.TensorProto_BOOL, []int64{1}, func(p *P) { p.Int32Data = []int32{2} }), "element 2 does not fit bool"},
-		{tensorProto(onnxpb.TensorProto_FLOAT, []int64{1}, func(p *P) { p.Int32Data = []int32{2} }), "are in int32_data; they belong into float_data or raw_data"},
+		{tensorProto(onnxpb.TensorProto_FLOAT, []int64{1}, func(p *P) { p.Int32Data = []int32{2} }), "are in int32_data; want them in float_data or raw_data"},
 		{tensorProto(onnxpb.TensorProto_FLOAT, []int64{1}, func(p *P) { p.FloatData = []float32{1}; p.RawData = le(float32(1)) }), "are both in"},
 		{tensorProto(onnxpb.TensorProto_FLOAT, []int64{1}, func(p *P) {
 			p.DataLocation = onnxpb.TensorProto_EXTERNAL.Enum()

@@ -85,7 +85,7 @@ func (s *scope) upgrade(n *ir.Node, p *onnxpb.NodeProto) error {
 	if current == n.Version {
 		return nil
 	}
-	return refusef("definition %d of the operator is not supported; supported are those of opset %d and newer: convert the model to such an opset", n.Version, modernOpset)
+	return refusef("definition %d of the operator is not supported; convert the model to opset %d or newer", n.Version, modernOpset)
 }
 
 // Changes of attributes.

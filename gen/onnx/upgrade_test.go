@@ -124,7 +124,7 @@ func TestUpgradeErrors(t *testing.T) {
 		want  string
 	}{
 		{6, n("Sin", 1), "the operator exists since opset 7"},
-		{6, n("Dropout", 1), "attribute is_test is 0 (training) and attribute ratio is 0.5: what is dropped is random; supported is an is_test of 1 or a ratio of 0"},
+		{6, n("Dropout", 1), "attribute is_test is 0 (training) and attribute ratio is 0.5: elements are dropped at random; supported is an is_test of 1 or a ratio of 0"},
 		{6, node("BatchNormalization", names("x", "w", "v", "u", "t"), names("y", "m"), "is_test", 1),
 			"attribute is_test is 1 (inference), but the node has 2 results, as in training; supported is 1 result"},
 		{1, n("LpPool", 1, "p", float32(1.5)), "attribute p is 1.5; whole numbers are supported"},
@@ -132,8 +132,8 @@ func TestUpgradeErrors(t *testing.T) {
 		{1, n("Cast", 1, "to", 6), "attribute to has type INT, want STRING"},
 		{1, n("Reshape", 1), "attribute shape is absent, but required"},
 		{1, n("Reshape", 2, "shape", []int64{1}), "want 1 operands"},
-		{1, n("Split", 1), "attribute axis is absent, and definition 1 has no default"},
-		{1, n("Split", 2, "axis", 0, "split", []int64{1}), "attribute split and operand 1 both give the lengths"},
+		{1, n("Split", 1), "attribute axis is absent, and opset 1 has no default"},
+		{1, n("Split", 2, "axis", 0, "split", []int64{1}), "attribute split and operand 1 both set the lengths; leave out one of them"},
 		{1, n("Tile", 2), "want 3 operands"},
 		{1, n("Upsample", 1, "height_scale", float32(2)), "attribute width_scale is absent, but required"},
 		{6, n("Add", 2, "broadcast", 1, "axis", -1), "attribute axis is -1; want at least 0"},
@@ -173,6 +173,6 @@ func TestTrainingOfOldOpsets(t *testing.T) {
 func TestUnknownUpgrade(t *testing.T) {
 	s := &scope{frame: &frame{opsets: map[string]int{"": 6}}}
 	err := s.upgrade(&ir.Node{Op: "Add", Version: 2}, &onnxpb.NodeProto{})
-	require.ErrorContains(t, err, "definition 2 of the operator is not supported; supported are those of opset 7 and newer")
+	require.ErrorContains(t, err, "definition 2 of the operator is not supported; convert the model to opset 7 or newer")
 	require.True(t, isRefusal(err))
 }

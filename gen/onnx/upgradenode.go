@@ -158,7 +158,7 @@ func clipWithoutDefaults(u *upgrading) error {
 func dropoutTest(u *upgrading) error {
 	test, err := take(u, "is_test", int64(0))
 	if ratio := u.Float("ratio", 0.5); err == nil && test == 0 && ratio != 0 {
-		err = refusef("attribute is_test is 0 (training) and attribute ratio is %v: what is dropped is random; "+
+		err = refusef("attribute is_test is 0 (training) and attribute ratio is %v: elements are dropped at random; "+
 			"supported is an is_test of 1 or a ratio of 0: export the model for inference", ratio)
 	}
 	return err
@@ -204,13 +204,13 @@ func reshapeByAttribute(u *upgrading) error {
 // what is split.
 func splitByOperand(u *upgrading) error {
 	if !u.Has("axis") {
-		return refusef("attribute axis is absent, and definition 1 has no default; supported are nodes with the attribute")
+		return refusef("attribute axis is absent, and opset 1 has no default; add the attribute")
 	}
 	if len(u.Inputs) != 2 {
 		return nil
 	}
 	if u.Has("split") {
-		return fmt.Errorf("attribute split and operand 1 both give the lengths")
+		return fmt.Errorf("attribute split and operand 1 both set the lengths; leave out one of them")
 	}
 	c := &chain{upgrading: u}
 	u.Inputs[1] = c.op("Cast", ir.Attrs{"to": int64(onnxpb.TensorProto_INT64)}, u.Inputs[1])

@@ -137,7 +137,7 @@ func (m *file) write(w, data io.Writer) error {
 	head := protowire.AppendTag(m.head, modelGraph, protowire.BytesType)
 	head = protowire.AppendVarint(head, uint64(graph))
 	if int64(len(head))+graph > math.MaxInt32 {
-		return fmt.Errorf("the model has %d bytes; one file holds at most 2 GB, so its weights need a file of external data", int64(len(head))+graph)
+		return fmt.Errorf("the model has %d bytes; one file has at most 2 GB, so its weights need a file of external data", int64(len(head))+graph)
 	}
 	if err := writeAll(w, head, m.graph); err != nil {
 		return err

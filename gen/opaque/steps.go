@@ -33,7 +33,7 @@ func floatSteps(start, limit, delta float64) (int64, error) {
 	}
 	n := math.Ceil(room / step)
 	if delta == 0 || math.IsNaN(n) || n > sym.MaxDim {
-		return 0, errorf("start %v, limit %v and delta %v give no range of at most %d numbers", start, limit, delta, int64(sym.MaxDim))
+		return 0, errorf("start %v, limit %v and delta %v do not produce a range of at most %d numbers", start, limit, delta, int64(sym.MaxDim))
 	}
 	return int64(max(n, 0)), nil
 }
@@ -54,7 +54,7 @@ func IntSteps(start, limit, delta int64) (int64, error) {
 	}
 	n := (room - 1) / step
 	if n >= sym.MaxDim {
-		return 0, errorf("start %d, limit %d and delta %d give more than %d numbers", start, limit, delta, int64(sym.MaxDim))
+		return 0, errorf("start %d, limit %d and delta %d produce more than %d numbers", start, limit, delta, int64(sym.MaxDim))
 	}
 	return int64(n) + 1, nil
 }

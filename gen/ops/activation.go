@@ -158,7 +158,7 @@ func clip(c *Ctx, x []te.Expr) (te.Expr, error) {
 	e := x[0]
 	if c.Version < 11 {
 		if !e.DType().IsFloat() {
-			return nil, fmt.Errorf("its bounds are attributes, which are floats, and its input %s; opset 12 has bounds of the input's type", e.DType())
+			return nil, fmt.Errorf("its bounds are attributes, so they are floats, but its input is %s; from opset 12 on, bounds have the input's type", e.DType())
 		}
 		e = call("max", e, c.num("min", -math.MaxFloat32, e))
 		return call("min", e, c.num("max", math.MaxFloat32, e)), nil

@@ -93,7 +93,7 @@ func (a *attention) operands() error {
 func (a *attention) cache() error {
 	c := a.c
 	if c.Has(4) != c.Has(5) {
-		return fmt.Errorf("past_key and past_value belong together; one of them is absent")
+		return fmt.Errorf("only one of past_key and past_value is present; want both or neither")
 	}
 	if c.Has(4) && c.Has(6) {
 		return fmt.Errorf("nonpad_kv_seqlen and past_key exclude each other")
@@ -115,7 +115,7 @@ func (a *attention) cache() error {
 		if a.total, err = c.scalarOperand(7); err != nil {
 			return err
 		}
-		if err = c.require(AtLeast, sym.Add(a.past, a.k.length), a.total, "keys, and how many there are by operand 7"); err != nil {
+		if err = c.require(AtLeast, sym.Add(a.past, a.k.length), a.total, "the number of keys, and operand 7"); err != nil {
 			return err
 		}
 	}

@@ -71,11 +71,11 @@ func (a *attention) maskOperand(score te.Expr) (te.Expr, error) {
 		switch {
 		case s[n].Equal(a.total):
 		case c.Has(7):
-			if err := c.require(SameDim, s[n], a.total, "the last dimension of operand 3 (attn_mask), and keys"); err != nil {
+			if err := c.require(SameDim, s[n], a.total, "the last dimension of operand 3 (attn_mask), and the number of keys"); err != nil {
 				return nil, err
 			}
 		default:
-			if err := c.require(AtLeast, a.total, s[n], "keys, and the last dimension of operand 3"); err != nil {
+			if err := c.require(AtLeast, a.total, s[n], "the number of keys, and the last dimension of operand 3"); err != nil {
 				return nil, err
 			}
 			load.Guard, load.Default = []te.Within{{E: iv(3), Lo: sym.Const(0), Hi: s[n]}}, te.Number(typ, 0)

@@ -89,12 +89,12 @@ func (c *Ctx) bound(x ir.Shape, hi int64) (elements, lows []int64, err error) {
 	}
 	elements, lows = c.Node.Ints("elements"), c.Node.Ints("lows")
 	if len(elements) > BindMost || len(elements) != len(lows) {
-		return nil, nil, fmt.Errorf("%d elements and %d lower bounds become symbols; want at most %d, and as many", len(elements), len(lows), BindMost)
+		return nil, nil, fmt.Errorf("%d elements and %d lower bounds become symbols; want at most %d elements, and one lower bound for each", len(elements), len(lows), BindMost)
 	}
 	for i, k := range elements {
 		switch {
 		case k < 0 || k >= n || i > 0 && k <= elements[i-1]:
-			return nil, nil, fmt.Errorf("attribute elements is %v; want places among %d elements, in order", elements, n)
+			return nil, nil, fmt.Errorf("attribute elements is %v; want increasing positions among %d elements", elements, n)
 		case lows[i] > hi || lows[i] < -sym.MaxDim || hi > sym.MaxDim:
 			return nil, nil, fmt.Errorf("a symbol has the bounds %d and %d", lows[i], hi)
 		}

@@ -19,7 +19,7 @@ func Build(n *ir.Node, facts sym.Facts) (*Meaning, error) {
 	}
 	switch c.Row.Form {
 	case Control:
-		return nil, n.Errorf("the operator runs regions: it has no meaning as stages")
+		return nil, n.Errorf("the operator runs regions and cannot be written as stages")
 	case Composition:
 		return nil, n.Errorf("the operator stands for others, and has not been replaced by them: run the pass simplify")
 	}

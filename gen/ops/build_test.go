@@ -227,7 +227,7 @@ func TestBoundsOfIntegers(t *testing.T) {
 	n := node("Clip", attrs("min", 0.0, "max", 6.0), val(ir.I8, 3))
 	n.Version = 6
 	_, err := Build(n, nil)
-	require.ErrorContains(t, err, `node Clip "n": its bounds are attributes, which are floats, and its input i8; opset 12 has bounds of the input's type`)
+	require.ErrorContains(t, err, `node Clip "n": its bounds are attributes, so they are floats, but its input is i8; from opset 12 on, bounds have the input's type`)
 }
 
 // TestUnknown: what shape inference may still learn is an *UnknownError that names the node.

@@ -36,7 +36,7 @@ func constant(c *Ctx) (*Meaning, error) {
 		return nil, fmt.Errorf("attribute value: %w", err)
 	}
 	if len(xs) > maxChoice {
-		return nil, fmt.Errorf("a constant of %d elements; at most %d are supported here: make it an initializer", len(xs), maxChoice)
+		return nil, fmt.Errorf("a constant of %d elements; attributes support at most %d: make it an initializer", len(xs), maxChoice)
 	}
 	as := axes(ir.Dims(t.Shape...))
 	at := sym.Const(0)

@@ -56,7 +56,7 @@ func checkControl(n *ir.Node, op string, inputs, outputs int, attrs ...string) e
 		case r == nil:
 			return n.Errorf("attribute %s names no region", a)
 		case len(r.Inputs) != inputs+n.Captures:
-			return n.Errorf("attribute %s: the graph has %d inputs; %s gives it %d", a, len(r.Inputs)-n.Captures, op, inputs)
+			return n.Errorf("attribute %s: the graph has %d inputs; %s passes it %d", a, len(r.Inputs)-n.Captures, op, inputs)
 		case len(r.Outputs) != outputs:
 			return n.Errorf("attribute %s: the graph has %d outputs; the node's operands and results need %d", a, len(r.Outputs), outputs)
 		}
@@ -124,7 +124,7 @@ func LoopOf(n *ir.Node) (*LoopSpec, error) {
 		s.Carried = own[2:]
 	}
 	if s.Max == nil && s.Cond == nil {
-		return nil, n.Errorf("operands 0 (M) and 1 (cond) are both absent: the loop would never end; give it a number of iterations or a condition")
+		return nil, n.Errorf("operands 0 (M) and 1 (cond) are both absent, so the loop would never end; add a number of iterations or a condition")
 	}
 	if err := checkPresent(n, s.Carried, 2); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func ScanOf(n *ir.Node) (*ScanSpec, error) {
 	if s.Batch {
 		s.First = 1
 		if len(own) > 0 && own[0] != nil {
-			return nil, n.Errorf("operand 0 (sequence_lens) is present; supported is a definition 8 without it: " +
+			return nil, n.Errorf("operand 0 (sequence_lens) is present, which is not supported in opset 8: " +
 				"convert the model to opset 9 or newer")
 		}
 	}
@@ -182,7 +182,7 @@ func ScanOf(n *ir.Node) (*ScanSpec, error) {
 	}
 	k := n.Int("num_scan_inputs", 0)
 	if k < 1 || k > int64(len(vs)) {
-		return nil, n.Errorf("attribute num_scan_inputs is %d; the node has %d operands, of which at least 1 is scanned", k, len(vs))
+		return nil, n.Errorf("attribute num_scan_inputs is %d; want at least 1, and at most the node's %d operands", k, len(vs))
 	}
 	states := len(vs) - int(k)
 	s.States, s.Scanned = vs[:states], vs[states:]

@@ -118,17 +118,17 @@ func TestControlErrors(t *testing.T) {
 		{controlNode(node("If", nil, f32()), map[string]*ir.Graph{"then_branch": region(0, 1), "else_branch": region(0, 1)}), "has type f32; supported are bool"},
 		{controlNode(node("If", attrs("else_branch", ir.RegionRef(7)), val(ir.Bool)), map[string]*ir.Graph{"then_branch": region(0, 1)}), "attribute else_branch names no region"},
 		{twoResults(ifNode()), "attribute then_branch: the graph has 1 outputs; the node's operands and results need 2"},
-		{loopNode(region(2, 2), i64(), nil, f32(1)), "attribute body: the graph has 2 inputs; Loop gives it 3"},
+		{loopNode(region(2, 2), i64(), nil, f32(1)), "attribute body: the graph has 2 inputs; Loop passes it 3"},
 		{loopNode(region(3, 2), i64(), nil, nil), "operand 2 (v_initial) is absent"},
 		{loopNode(region(3, 2), i64(), nil, f32(1), nil), "operand 3 is absent, but required"},
 		{loopNode(region(4, 2), i64(), nil, f32(1), f32(1)), "1 results for 2 values that the loop carries"},
 		{loopNode(region(3, 2), f32(), nil, f32(1)), "operand 0 (M, \"x0\") has type f32; supported are i64"},
 		{scanNode(region(1, 1), attrs("num_scan_inputs", 0), f32(1)), "attribute num_scan_inputs is 0"},
-		{scanNode(region(1, 1), attrs("num_scan_inputs", 2), f32(1)), "attribute num_scan_inputs is 2; the node has 1 operands"},
+		{scanNode(region(1, 1), attrs("num_scan_inputs", 2), f32(1)), "attribute num_scan_inputs is 2; want at least 1, and at most the node's 1 operands"},
 		{scanNode(region(1, 1), attrs("num_scan_inputs", 1, "scan_input_axes", ints(0, 0)), f32(1)), "attribute scan_input_axes has 2 numbers; want 1"},
 		{scanNode(region(1, 1), attrs("num_scan_inputs", 1, "scan_output_directions", ints(2)), f32(1)), "attribute scan_output_directions is [2]; every number must be 0 (forward) or 1"},
 		{scanNode(region(3, 1), one, f32(1), f32(1), f32(1)), "1 results for 2 states"},
-		{old(scanNode(region(1, 1), attrs("num_scan_inputs", 1), i64(1), f32(1, 1))), "operand 0 (sequence_lens) is present; supported is a definition 8 without it"},
+		{old(scanNode(region(1, 1), attrs("num_scan_inputs", 1), i64(1), f32(1, 1))), "operand 0 (sequence_lens) is present, which is not supported in opset 8"},
 	} {
 		var err error
 		switch c.n.Op {

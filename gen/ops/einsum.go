@@ -55,7 +55,7 @@ func parseLabels(equation, term string) ([]string, error) {
 			out = append(out, ellipsis)
 			i += 2
 		default:
-			return nil, fmt.Errorf("attribute equation is %q: %q holds %q; want letters and one \"...\"", equation, term, string(c))
+			return nil, fmt.Errorf("attribute equation is %q: %q contains %q; want letters and one \"...\"", equation, term, string(c))
 		}
 	}
 	return out, nil
@@ -201,7 +201,7 @@ func (b *contractions) result(q *equation, operands []*labelled) ([]string, erro
 		case l == ellipsis:
 			out = append(out, ellipsisLabels(longest)...)
 		case count[l] == 0:
-			return nil, fmt.Errorf("label %q of the result is none of the operands'", l)
+			return nil, fmt.Errorf("label %q of the result is not a label of an operand", l)
 		case slices.Contains(out, l):
 			return nil, fmt.Errorf("label %q occurs twice in the result", l)
 		default:

@@ -59,9 +59,9 @@ func TestEinsumErrors(t *testing.T) {
 	}{
 		{node("Einsum", nil, x()), `attribute "equation" is absent`},
 		{einsumOf("ij,jk->ik", x()), "of 2 terms; the node has 1 operands"},
-		{einsumOf("i1->i", x()), `attribute equation is "i1->i": "i1" holds "1"; want letters and one "..."`},
-		{einsumOf("......", x()), `holds "."`},
-		{einsumOf("ij->k", x()), `label "k" of the result is none of the operands'`},
+		{einsumOf("i1->i", x()), `attribute equation is "i1->i": "i1" contains "1"; want letters and one "..."`},
+		{einsumOf("......", x()), `contains "."`},
+		{einsumOf("ij->k", x()), `label "k" of the result is not a label of an operand`},
 		{einsumOf("ij->ii", x()), `label "i" occurs twice in the result`},
 		{einsumOf("ijk->i", x()), "operand 0: its term has 3 labels; the rank is 2"},
 		{einsumOf("ijk...->i", x()), "operand 0: its term has 3 labels besides the ellipsis; the rank is 2"},

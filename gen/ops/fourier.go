@@ -107,7 +107,7 @@ func dft(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(x) < 2 {
-		return nil, fmt.Errorf("operand 0 has rank %d; want at least 2 (a signal, and its parts)", len(x))
+		return nil, fmt.Errorf("operand 0 has rank %d; want at least 2 (signal, real and imaginary parts)", len(x))
 	}
 	parts, err := c.complexParts(x)
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *Ctx) dftAxis(rank int) (int, error) {
 	}
 	k, err := normAxis("axis", axis, rank)
 	if err == nil && k == rank-1 {
-		err = fmt.Errorf("axis is %d, that of an element's parts; the rank is %d", axis, rank)
+		err = fmt.Errorf("axis is %d, the axis of real and imaginary parts; want another one of the %d axes", axis, rank)
 	}
 	return k, err
 }
@@ -260,5 +260,5 @@ func (c *Ctx) frameLength(signal sym.Expr) (sym.Expr, error) {
 	if err := c.require(AtLeast, n, sym.Const(1), "length of a frame"); err != nil {
 		return n, err
 	}
-	return n, c.require(AtLeast, signal, n, "the signal must be as long as a frame")
+	return n, c.require(AtLeast, signal, n, "the signal must be at least as long as a frame")
 }

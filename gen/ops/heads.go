@@ -27,7 +27,7 @@ func (c *Ctx) heads(i int, attr string) (heads, error) {
 	n := c.Node.Int(attr, 0)
 	switch {
 	case len(s) == 4 && c.Node.Has(attr) && c.Version >= 25:
-		return h, fmt.Errorf("attribute %s stands beside operand %d of rank 4, whose shape has the number of heads", attr, i)
+		return h, fmt.Errorf("attribute %s is set, but operand %d of rank 4 has the number of heads in its shape; leave out the attribute", attr, i)
 	case len(s) == 4:
 		h.batch, h.n, h.length, h.size = s[0], s[1], s[2], s[3]
 		if !c.Node.Has(attr) {

@@ -66,7 +66,7 @@ func newLinearAttention(b *composer) (*linearAttention, error) {
 	}
 	queries := b.Node.Int("q_num_heads", 0)
 	if a.heads < 1 || queries < 1 || queries%a.heads != 0 {
-		return nil, fmt.Errorf("attributes q_num_heads and kv_num_heads are %d and %d; the first must be a multiple of the second, both at least 1", queries, a.heads)
+		return nil, fmt.Errorf("attributes q_num_heads and kv_num_heads are %d and %d; want both at least 1, and the first a multiple of the second", queries, a.heads)
 	}
 	a.group = queries / a.heads
 	return a, a.checkShapes(queries)

@@ -61,7 +61,7 @@ func gemm(c *Ctx) (*Meaning, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.require(SameDim, a[1], b[0], "columns of A must be rows of B"); err != nil {
+	if err := c.require(SameDim, a[1], b[0], "A must have as many columns as B has rows"); err != nil {
 		return nil, err
 	}
 	shape := ir.Shape{a[0], b[1]}

@@ -90,7 +90,7 @@ func attentionSizes(past int) func(b *binding) error {
 // manyHeads binds how many heads MultiHeadAttention has, and that keys of the past are none without the operand.
 func manyHeads(b *binding) error {
 	if !b.Has(1) || !b.Has(2) {
-		return fmt.Errorf("operands 1 and 2 (key and value) are absent; packed operands, which have all in one, are not supported")
+		return fmt.Errorf("operands 1 and 2 (key and value) are absent; query, key and value packed in one operand are not supported")
 	}
 	heads := b.Node.Int("num_heads", 0)
 	if heads < 1 || heads > sym.MaxDim {
@@ -191,7 +191,7 @@ func multiHeadAttention(b *composer) ([]*ir.Value, error) {
 		return nil, fmt.Errorf("result 3 (qk) is not supported; supported are 0 to 2")
 	}
 	if b.Has(6) != b.Has(7) {
-		return nil, fmt.Errorf("past_key and past_value belong together; one of them is absent")
+		return nil, fmt.Errorf("only one of past_key and past_value is present; want both or neither")
 	}
 	var ranks [3]int
 	var shapes [3]ir.Shape
@@ -207,7 +207,7 @@ func multiHeadAttention(b *composer) ([]*ir.Value, error) {
 	}
 	q := shapes[0]
 	if b.Node.Int("unidirectional", 0) != 0 { // the last query would see keys behind it, or not: engines differ
-		if err := b.require(AtLeast, q[1], shapes[1][ranks[1]-2], "with attribute unidirectional, as many queries as keys that are not of the past"); err != nil {
+		if err := b.require(AtLeast, q[1], shapes[1][ranks[1]-2], "with attribute unidirectional, the number of queries and of keys outside the past"); err != nil {
 			return nil, err
 		}
 	}
@@ -279,7 +279,7 @@ func (b *composer) padding(mask int, batch sym.Expr, total *ir.Value) (*ir.Value
 	switch len(s) {
 	case 1:
 		if err := b.hasShape(mask, ir.Shape{batch}); err != nil {
-			return nil, fmt.Errorf("%w: of masks of rank 1, one number for each batch is supported, which is how many keys are no padding", err)
+			return nil, fmt.Errorf("%w: a mask of rank 1 must have the number of keys without padding, for each batch", err)
 		}
 		places := b.op("Range", nil, b.integer(0), b.squeeze(total, 0), b.integer(1))
 		known := b.op(Lengths, nil, m, b.integer(math.MaxInt32)) // not negative; more than there are is all
@@ -325,7 +325,7 @@ func rotated(b *composer) ([]*ir.Value, error) {
 			heads = sym.FloorDiv(x[2], b.atLeastOne(sym.Scale(cos[1], 2)), b.Facts)
 		}
 		if attrs["num_heads"], ok = heads.Const(); !ok || len(cos) != 2 {
-			return nil, fmt.Errorf("attribute num_heads is absent, and operand 2 of shape %s does not tell the size of a head; want the number of heads", cos)
+			return nil, fmt.Errorf("attribute num_heads is absent, and the shape %s of operand 2 does not determine the size of a head; add the attribute", cos)
 		}
 	}
 	places := b.operands[1]

@@ -131,7 +131,7 @@ func (b *composer) activated(v *ir.Value, param func(i int, name string) (float3
 		x, has := param(i, p)
 		switch {
 		case name == "Clip" && !has:
-			return nil, fmt.Errorf("attribute activation is Clip, which has no attribute activation_params with its least and its greatest number")
+			return nil, fmt.Errorf("attribute activation is Clip, but attribute activation_params is absent; want the minimum and the maximum there")
 		case name == "Clip":
 			bounds = append(bounds, b.cast(b.float(ir.F32, float64(x)), ir.F32, b.Type(0)))
 		case has:

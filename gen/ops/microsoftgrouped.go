@@ -57,7 +57,7 @@ func (g *grouped) parts() error {
 	}
 	columns, known := q[2].Const()
 	if !known || columns < n || columns%n != 0 {
-		return fmt.Errorf("operand 0 (query) has shape %s; want a constant last dimension, which is a multiple of its %d heads", q, n)
+		return fmt.Errorf("operand 0 (query) has shape %s; want a constant last dimension, a multiple of its %d heads", q, n)
 	}
 	g.size = columns / n
 	if err := g.caches(); err != nil {
@@ -90,7 +90,7 @@ func (g *grouped) caches() error {
 		return err
 	}
 	if len(s) != 4 {
-		return fmt.Errorf("operand %d (past_key) has rank %d; want rank 4: batch, head, place and element", groupedPastKey, len(s))
+		return fmt.Errorf("operand %d (past_key) has rank %d; want rank 4: batch, head, position and element", groupedPastKey, len(s))
 	}
 	for _, i := range []int{groupedPastKey, groupedPastValue} {
 		if err := g.hasShape(i, ir.Shape{g.batch, sym.Const(g.shared), s[2], sym.Const(g.size)}); err != nil {
@@ -130,7 +130,7 @@ func (g *grouped) rotate() error {
 		return err
 	}
 	if !g.Has(groupedCos) {
-		return fmt.Errorf("attribute do_rotary is 1, and operands 7 and 8 (cos_cache and sin_cache) are absent")
+		return fmt.Errorf("attribute do_rotary is 1, but operands 7 and 8 (cos_cache and sin_cache) are absent")
 	}
 	cos, err := g.Shape(groupedCos)
 	if err != nil {
@@ -209,7 +209,7 @@ func (g *grouped) attended(k, v *ir.Value) (*ir.Value, error) {
 			attrs["left_window_size"] = window - 1
 		}
 	case window > 0:
-		return nil, fmt.Errorf("attributes causal and local_window_size are 0 and %d; want -1, which is no window, where attention is not causal", window)
+		return nil, fmt.Errorf("attributes causal and local_window_size are 0 and %d; without causal, local_window_size must be -1 (no window)", window)
 	}
 	bias, err := g.bias()
 	if err != nil {

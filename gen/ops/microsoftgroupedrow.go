@@ -54,16 +54,16 @@ func groupedRow() *Row {
 // cures are what to do about what a GroupQueryAttention asks for that is not done, by its attribute or operand.
 var cures = []struct{ name, cure string }{
 	{"qk_output", "export the model without the scores as a result"},
-	{"sliding_window_cache", "export the model with a cache of all keys: local_window_size alone is supported"},
+	{"sliding_window_cache", "export the model with a cache of all keys; only local_window_size is supported"},
 	{"kv_cache_bit_width", "export the model with a cache of floats"},
 	{"k_quant_type", "export the model with a cache of floats"},
 	{"v_quant_type", "export the model with a cache of floats"},
 	{"k_scale", "export the model with a cache of floats"},
 	{"v_scale", "export the model with a cache of floats"},
-	{"smooth_softmax", "export the model with the softmax of its own nodes"},
-	{"head_sink", "export the model with the softmax of its own nodes"},
-	{"q_norm_weight", "export the model for processors, with these normalizations as nodes of their own"},
-	{"k_norm_weight", "export the model for processors, with these normalizations as nodes of their own"},
+	{"smooth_softmax", "export the model with the softmax as nodes of its own"},
+	{"head_sink", "export the model with the softmax as nodes of its own"},
+	{"q_norm_weight", "export the model for CPUs, with these normalizations as nodes of their own"},
+	{"k_norm_weight", "export the model for CPUs, with these normalizations as nodes of their own"},
 }
 
 // refused is an error where the node asks for what is not done.
@@ -84,12 +84,12 @@ func (g *grouped) refused() error {
 	}
 	for _, i := range []int{groupedPastKey, groupedPastValue} {
 		if g.Has(i) && g.Type(i) != g.Type(groupedQuery) {
-			return fmt.Errorf("operand %d (%s) has type %s; supported is that of operand 0, %s: export the model with a cache of floats", i, g.Row.Inputs[i].Name, g.Type(i), g.Type(groupedQuery))
+			return fmt.Errorf("operand %d (%s) has type %s; supported is %s, the type of operand 0: export the model with a cache of floats", i, g.Row.Inputs[i].Name, g.Type(i), g.Type(groupedQuery))
 		}
 	}
 	for _, pair := range [][2]int{{groupedKey, groupedValue}, {groupedPastKey, groupedPastValue}, {groupedCos, groupedSin}} {
 		if g.Has(pair[0]) != g.Has(pair[1]) {
-			return fmt.Errorf("%s and %s belong together; one of them is absent", g.Row.Inputs[pair[0]].Name, g.Row.Inputs[pair[1]].Name)
+			return fmt.Errorf("only one of %s and %s is present; want both or neither", g.Row.Inputs[pair[0]].Name, g.Row.Inputs[pair[1]].Name)
 		}
 	}
 	return nil

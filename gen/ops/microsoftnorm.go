@@ -23,7 +23,7 @@ func skipNormRow(name string, beta ...Param) *Row {
 				return append(b.ops("LayerNormalization", 3, attrs, present(sum, b.operands[2], b.operands[3])...), sum), nil
 			}
 			if b.wants(1) || b.wants(2) {
-				return nil, fmt.Errorf("results 1 and 2 (mean and inv_std_var), which training reads, are not supported; supported are 0 and 3")
+				return nil, fmt.Errorf("results 1 and 2 (mean and inv_std_var, for training) are not supported; supported are 0 and 3")
 			}
 			return []*ir.Value{b.op("RMSNormalization", attrs, sum, b.operands[2]), nil, nil, sum}, nil
 		},
@@ -76,7 +76,7 @@ func (b *composer) embedShapes() (ids, rows ir.Shape, err error) {
 func embedNorm(b *composer) ([]*ir.Value, error) {
 	o := b.operands
 	if (o[embedSegments] == nil) != (o[embedSegmentTable] == nil) {
-		return nil, fmt.Errorf("segment_ids and segment_embedding belong together; one of them is absent")
+		return nil, fmt.Errorf("only one of segment_ids and segment_embedding is present; want both or neither")
 	}
 	ids, rows, err := b.embedShapes()
 	if err != nil {
@@ -86,7 +86,7 @@ func embedNorm(b *composer) ([]*ir.Value, error) {
 	if o[embedPositionIDs] != nil {
 		sum = b.add(sum, b.lookedUp(o[embedPositions], o[embedPositionIDs]))
 	} else {
-		if err := b.require(AtLeast, rows[0], ids[1], "rows of operand %d (position_embedding), of which each word has one", embedPositions); err != nil {
+		if err := b.require(AtLeast, rows[0], ids[1], "rows of operand %d (position_embedding), one for each word", embedPositions); err != nil {
 			return nil, err
 		}
 		sum = b.add(sum, b.op("Slice", nil, o[embedPositions], b.ints(0), b.dim(o[embedIDs], 1), b.ints(0)))

@@ -113,7 +113,7 @@ func quantizedGemm(b *composer) ([]*ir.Value, error) {
 	case o[7] == nil && o[8] == nil:
 		return []*ir.Value{b.op("DequantizeLinear", ir.Attrs{"axis": int64(1)}, sum, scale)}, nil
 	case o[8] == nil:
-		return nil, fmt.Errorf("operand 7 (y_scale) is there, and operand 8 (y_zero_point) is absent; want both or neither")
+		return nil, fmt.Errorf("operand 7 (y_scale) is present, and operand 8 (y_zero_point) is absent; want both or neither")
 	case o[7] != nil: // the scale is 1 otherwise
 		factor = b.op("Div", nil, scale, o[7])
 	}
@@ -162,9 +162,9 @@ func nBitsSizes(b *binding) error {
 	case k < 1 || n < 1 || k > sym.MaxDim || n > sym.MaxDim:
 		return fmt.Errorf("attributes K and N are %d and %d; want 1 to %d", k, n, int64(sym.MaxDim))
 	case b.Node.Int("weight_prepacked", 0) != 0:
-		return fmt.Errorf("attribute weight_prepacked is %d: weights in the order of a processor's kernels are not supported; supported is 0, as they were quantized", b.Node.Int("weight_prepacked", 0))
+		return fmt.Errorf("attribute weight_prepacked is %d: weights packed for a processor are not supported; supported is 0, the order of quantization", b.Node.Int("weight_prepacked", 0))
 	case b.Has(4):
-		return fmt.Errorf("operand 4 (g_idx), an order of the rows, is not supported: quantize the model without one")
+		return fmt.Errorf("operand 4 (g_idx), an order of rows, is not supported; quantize the model without it")
 	}
 	blocks := (k + size - 1) / size
 	zeros := blocks

@@ -119,7 +119,7 @@ func TestOpaqueErrors(t *testing.T) {
 		n    *ir.Node
 		want string
 	}{
-		{two(node("TopK", nil, f32(4), vec(5))), "the axis has at least K elements: found 4 and 5"},
+		{two(node("TopK", nil, f32(4), vec(5))), "the axis must have at least K elements: found 4 and 5"},
 		{two(node("TopK", nil, f32(4), vec(-1))), "K: found -1 and 0"},
 		{two(node("TopK", nil, f32(4), vec(1, 2))), "operand 1 has 2 elements; want 1"},
 		{two(node("TopK", nil, f32(4), i64(1))), `the value of operand 1 ("x1") is not known`},
@@ -133,12 +133,12 @@ func TestOpaqueErrors(t *testing.T) {
 		{node("Det", nil, f32(3, 4)), "the last two dimensions of operand 0: found 3 and 4"},
 		{node("TfIdfVectorizer", grams(), i64(1, 2, 3)), "operand 0 has rank 3; want 1 or 2"},
 		{node("TfIdfVectorizer", grams("mode", "IFD"), i64(8)), `attribute mode is "IFD"`},
-		{node("TfIdfVectorizer", grams("pool_strings", []string{"a"}), i64(8)), "strings are no element type"},
+		{node("TfIdfVectorizer", grams("pool_strings", []string{"a"}), i64(8)), "strings are not supported"},
 		{node("TfIdfVectorizer", grams("min_gram_length", 3), i64(8)), "max_gram_length and max_skip_count are 3, 2 and 1"},
 		{node("TfIdfVectorizer", grams("ngram_counts", ints(0, 3)), i64(8)), "the grams of 2 numbers would be pool_int64s[3:4] of 4"},
 		{node("TfIdfVectorizer", grams("ngram_counts", ints(0)), i64(8)), "ngram_counts has 1 elements; max_gram_length is 2"},
 		{node("TfIdfVectorizer", grams("ngram_indexes", ints(0, 1)), i64(8)), "ngram_indexes has 2 elements; the pool has 3 grams"},
-		{node("TfIdfVectorizer", grams("ngram_indexes", ints(0, 1, -1)), i64(8)), "ngram_indexes has -1"},
+		{node("TfIdfVectorizer", grams("ngram_indexes", ints(0, 1, -1)), i64(8)), "ngram_indexes contains -1"},
 		{node("TfIdfVectorizer", grams("mode", "IDF", "weights", []float32{1, 2}), i64(8)), "attribute weights has 2 elements for 4 columns"},
 	} {
 		_, err := Build(c.n, nil)

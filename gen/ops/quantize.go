@@ -191,7 +191,7 @@ func (c *Ctx) granule(i int, x ir.Shape, block int64) (te.Expr, error) {
 		return single, nil
 	}
 	if c.Version < 13 {
-		return nil, fmt.Errorf("operand %d has shape %v; definition %d of the operator knows a single number only", i, s, c.Version)
+		return nil, fmt.Errorf("operand %d has shape %v; definition %d of the operator supports only a single number", i, s, c.Version)
 	}
 	axis := 0
 	if len(x) != 1 || c.Node.Has("axis") { // of one axis, the default of 1 is not meant

@@ -85,7 +85,7 @@ func (c *Ctx) rangeLength(start, limit sym.Expr, step int64) (sym.Expr, error) {
 		return sym.Const(n), err
 	}
 	if step == math.MinInt64 {
-		return sym.Expr{}, fmt.Errorf("operand 2 (delta) is %d; supported is at least %d where operands 0 (start) and 1 (limit) are not constant", step, step+1)
+		return sym.Expr{}, fmt.Errorf("operand 2 (delta) is %d; supported is at least %d if operands 0 (start) and 1 (limit) are not constant", step, step+1)
 	}
 	room := sym.Sub(limit, start)
 	if step < 0 {

@@ -50,18 +50,18 @@ var grows = map[string]string{
 }
 
 const (
-	whyCoordinates = "its coordinates have more digits than 16 bits"
-	whySteep       = "its results may lie beyond what 16 bits hold where its operands do not"
-	whySums        = "sums and products of many elements may lie beyond what 16 bits hold"
-	whySpectra     = "spectra span more than 16 bits hold"
-	whyCounted     = "it makes numbers of integers, of which 16 bits tell few apart"
+	whyCoordinates = "its coordinates need more digits than 16 bits have"
+	whySteep       = "its results may leave the range of 16 bits even if its operands do not"
+	whySums        = "sums and products of many elements may leave the range of 16 bits"
+	whySpectra     = "spectra span more than the range of 16 bits"
+	whyCounted     = "it converts integers to floats, and 16 bits have few distinct ones"
 	whyConverted   = "the model converts floats to this type"
 	whyLosses      = "losses are sums of many elements"
-	whySquares     = "squares may lie beyond what 16 bits hold where the operand does not"
-	whyHost        = "it sorts, searches or counts, on the processor: equal numbers would be more"
-	whySteps       = "it adds to results that are stored already, and sums of 16 bits would lose digits or end at the range's ends on the way"
-	whyDigits      = "sums, squares and steep functions keep the digits that bf16 does not have"
-	whyRegions     = "it is control flow: what its graphs compute keeps its type"
+	whySquares     = "squares may leave the range of 16 bits even if the operand does not"
+	whyHost        = "it sorts, searches or counts, and rounding to 16 bits would make more numbers equal"
+	whySteps       = "it adds to stored results, and sums in 16 bits would lose digits or leave the range"
+	whyDigits      = "sums, squares and steep functions need more digits than bf16 has"
+	whyRegions     = "it is control flow; values of its graphs keep their types"
 )
 
 // scaledIntegers are the operators of networks whose floats are integers with scales.

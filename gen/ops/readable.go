@@ -75,9 +75,9 @@ func (c *Ctx) nonempty(shape ir.Shape, what string, loops ...[]te.Axis) error {
 			continue
 		}
 		if c.fails(Check{Kind: AtLeast, A: d, B: points}) {
-			return fmt.Errorf("axis %d of %s has no element, and the result is made of some; want a dimension of at least 1", k, what)
+			return fmt.Errorf("axis %d of %s is empty, but the result reads elements of it; want a dimension of at least 1", k, what)
 		}
-		if err := c.require(AtLeast, d, points, "axis %d of %s must have an element, which the result is made of", k, what); err != nil {
+		if err := c.require(AtLeast, d, points, "axis %d of %s must not be empty, because the result reads it", k, what); err != nil {
 			return err
 		}
 	}

@@ -124,8 +124,8 @@ func TestRecurrentErrors(t *testing.T) {
 		{rnn(with(acts("Gelu"))), `attribute activations names "Gelu"; supported are ["Relu" "Tanh"`},
 		{rnn(with(acts("ScaledTanh"))), "attribute activation_alpha has no number for ScaledTanh, which has no default"},
 		{rnn(with(acts("ScaledTanh"), "activation_alpha", []float32{1})), "attribute activation_beta has no number for ScaledTanh"},
-		{rnn(with(acts("Elu"), "activation_alpha", []float32{1, 2})), `attributes activation_alpha and activation_beta have 1 and 0 numbers more than the activations ["Elu"] take`},
-		{rnn(with(acts("Tanh"), "activation_beta", []float32{1})), "have 0 and 1 numbers more"},
+		{rnn(with(acts("Elu"), "activation_alpha", []float32{1, 2})), `attributes activation_alpha and activation_beta have 1 and 0 numbers too many for the activations ["Elu"]`},
+		{rnn(with(acts("Tanh"), "activation_beta", []float32{1})), "have 0 and 1 numbers too many"},
 		{withGraph(rnn(nil, weight(1, 6), nil, nil, f32(2), f32(3))), "the node has 1 graphs; the operator runs none"},
 		{rnn(nil, weight(1, 7)), "B: dimension 1 of operand 3: found 7 and 6"},
 		{rnn(nil, weight(6)), "B: operand 3 has rank 1; want rank 2"},
@@ -143,7 +143,7 @@ func TestRecurrentErrors(t *testing.T) {
 		{linearNode("gated", q, k, v, nil, f32("B", "T", 4)), "dimension 2 of operand 4: found 4 and 2"},
 		{linearNode("linear", f32("B", 16), k, v), "operand 0 has rank 2; want rank 3"},
 		{linearNode("linear", f32("B", "T", 8), k, v), "sizes of a head of query and key: found 2 and 4"},
-		{heads(4, 3), "attributes q_num_heads and kv_num_heads are 4 and 3; the first must be a multiple"},
+		{heads(4, 3), "attributes q_num_heads and kv_num_heads are 4 and 3; want both at least 1, and the first a multiple"},
 		{heads(16, 16), "the number of heads must divide the last dimension of operand 1: found 0 and 8"},
 	} {
 		_, err := Expand(c.n, nil)

@@ -89,7 +89,7 @@ func (r *recurrent) readActivations() ([]activationOf, error) {
 		out = append(out, a)
 	}
 	if len(alphas) > 0 || len(betas) > 0 {
-		return nil, fmt.Errorf("attributes activation_alpha and activation_beta have %d and %d numbers more than the activations %q take", len(alphas), len(betas), names)
+		return nil, fmt.Errorf("attributes activation_alpha and activation_beta have %d and %d numbers too many for the activations %q", len(alphas), len(betas), names)
 	}
 	return out, nil
 }

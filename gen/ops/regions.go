@@ -87,7 +87,7 @@ func col2im(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	if len(block) != len(image) || len(block) == 0 {
-		return nil, fmt.Errorf("operands 1 (image_shape) and 2 (block_shape) have %d and %d elements; want equally many, at least 1", len(image), len(block))
+		return nil, fmt.Errorf("operands 1 (image_shape) and 2 (block_shape) have %d and %d elements; want equal numbers of at least 1", len(image), len(block))
 	}
 	for k, d := range block {
 		if err := c.require(AtLeast, d, sym.Const(1), "element %d of operand 2 (block_shape)", k); err != nil {

@@ -72,7 +72,7 @@ func TestRegionErrors(t *testing.T) {
 		{deform(nil, f32(1, 9, 6, 6)), "dimension 1 of operand 2: found 9 and 18"},
 		{deform(attrs("offset_group", 3), f32(1, 54, 6, 6)), "channels of X must be a multiple of attribute offset_group: found 3 and 4"},
 		{deform(attrs("group", 2), f32(1, 18, 6, 6)), "channels of X must be group times channels of W: found 4 and 8"},
-		{align(attrs("sampling_ratio", -1)), "attribute sampling_ratio is -1; want 1 to 1048576, or 0 for as many points as each region is large"},
+		{align(attrs("sampling_ratio", -1)), "attribute sampling_ratio is -1; want 1 to 1048576, or 0 for a number of points by the size of each region"},
 		{align(attrs("sampling_ratio", 1<<40)), "attribute sampling_ratio is 1099511627776; want 1 to 1048576"},
 		{align(attrs("sampling_ratio", 2, "output_width", 0)), "attribute output_width is 0; want at least 1"},
 		{align(attrs("sampling_ratio", 2, "mode", "sum")), `attribute mode is "sum"; supported are ["avg" "max"]`},

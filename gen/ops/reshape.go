@@ -57,7 +57,7 @@ func reshape(c *Ctx) (*Meaning, error) {
 	for k, e := range elems {
 		switch {
 		case e.Is(-1) && infer >= 0:
-			return nil, fmt.Errorf("operand 1 (shape) has -1 at %d and %d; at most one is allowed", infer, k)
+			return nil, fmt.Errorf("operand 1 (shape) has -1 at %d and %d; want at most one -1", infer, k)
 		case e.Is(-1):
 			infer = k
 		case e.Is(0) && !allowZero && k >= len(x):
@@ -101,7 +101,7 @@ func (c *Ctx) quotient(x, known ir.Shape) (sym.Expr, error) {
 		}
 	}
 	if den.Is(0) {
-		return den, fmt.Errorf("operand 1 (shape) has -1 beside a dimension 0: it cannot be inferred")
+		return den, fmt.Errorf("operand 1 (shape) has -1 and a dimension 0, so the -1 cannot be inferred")
 	}
 	total := product(left...)
 	q := sym.FloorDiv(total, den, c.Facts)
@@ -169,7 +169,7 @@ func squeeze(c *Ctx) (*Meaning, error) {
 	var to ir.Shape
 	for k, d := range x {
 		if !given && !d.Is(1) && !c.isNot(d, 1) {
-			return nil, &UnknownError{fmt.Sprintf("whether dimension %d (%s) is 1, which a squeeze without axes would drop,", k, d)}
+			return nil, &UnknownError{fmt.Sprintf("whether dimension %d (%s) is 1, so that a squeeze without axes drops it,", k, d)}
 		}
 		if !drop[k] && (given || !d.Is(1)) {
 			to = append(to, d)

@@ -175,7 +175,7 @@ func TestResizeErrors(t *testing.T) {
 		{resized(nil, x(), nil, vec(3, 8)), "operand 3 (sizes) has 2 elements for 4 axes"},
 		{resized(nil, x(), nil, vec(1, 3, -8, 8)), "element 2 of operand 3: found -8 and 0"},
 		{resized(nil, x(), []float32{1, 1, 0, 2}), "a scale is 0; supported are numbers from"},
-		{resized(nil, f32(1, 0), nil, vec(1, 2)), "the size to which dimension 1, which has no element, is resized: found 2 and 0"},
+		{resized(nil, f32(1, 0), nil, vec(1, 2)), "the new size of dimension 1, which is empty: found 2 and 0"},
 		{resized(attrs("mode", "lanczos"), x(), four), `attribute mode is "lanczos"; supported are ["nearest" "linear" "cubic"]`},
 		{resized(attrs("nearest_mode", "up"), x(), four), `attribute nearest_mode is "up"`},
 		{resized(attrs("antialias", 1), x(), four), `attribute antialias is 1 with mode "nearest"`},

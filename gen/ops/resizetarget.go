@@ -121,7 +121,7 @@ func (r *resizing) sized(list []int, to ir.Shape) error {
 		switch {
 		case alike:
 		case r.x[k].Is(0): // by the scale 1: no other gives it an element
-			if err := r.c.require(SameDim, to[i], r.x[k], "the size to which dimension %d, which has no element, is resized", k); err != nil {
+			if err := r.c.require(SameDim, to[i], r.x[k], "the new size of dimension %d, which is empty", k); err != nil {
 				return err
 			}
 			to[i] = r.x[k]
@@ -129,7 +129,7 @@ func (r *resizing) sized(list []int, to ir.Shape) error {
 		case to[i].Equal(r.x[k]), to[i].Is(0): // nothing is read of a dimension that goes
 			continue
 		}
-		if err := r.c.require(AtLeast, r.x[k], sym.Const(1), "dimension %d, which is resized to a size", k); err != nil {
+		if err := r.c.require(AtLeast, r.x[k], sym.Const(1), "dimension %d, which is resized", k); err != nil {
 			return err
 		}
 	}
@@ -156,7 +156,7 @@ func (r *resizing) sizedAlike(list []int, to ir.Shape, least bool) error {
 		case sym.AtMost(d, -1, r.c.Facts):
 			best = i
 		case !sym.AtLeast(d, 0, r.c.Facts):
-			return &UnknownError{fmt.Sprintf("which of %s/%s and %s/%s is less, as keep_aspect_ratio_policy wants to know,",
+			return &UnknownError{fmt.Sprintf("which of %s/%s and %s/%s is smaller, as keep_aspect_ratio_policy needs,",
 				to[best], r.x[list[best]], to[i], r.x[list[i]])}
 		}
 	}

@@ -62,7 +62,7 @@ func (r *regions) attributes() error {
 		}
 	}
 	if r.samples = r.c.Node.Int("sampling_ratio", 0); r.samples < 0 || r.samples > mostSamples {
-		return fmt.Errorf("attribute sampling_ratio is %d; want 1 to %d, or 0 for as many points as each region is large", r.samples, mostSamples)
+		return fmt.Errorf("attribute sampling_ratio is %d; want 1 to %d, or 0 for a number of points by the size of each region", r.samples, mostSamples)
 	}
 	mode, err := r.c.choice("mode", "avg", "max")
 	if err != nil {

@@ -44,7 +44,7 @@ func reverseSequence(c *Ctx) (*Meaning, error) {
 	}
 	batch, time := c.Node.Int("batch_axis", 1), c.Node.Int("time_axis", 0)
 	if len(x) < 2 || batch+time != 1 || batch*time != 0 {
-		return nil, fmt.Errorf("attributes batch_axis and time_axis are %d and %d with rank %d; one is 0, the other 1, the rank at least 2", batch, time, len(x))
+		return nil, fmt.Errorf("attributes batch_axis and time_axis are %d and %d with rank %d; want 0 and 1 in either order, and a rank of at least 2", batch, time, len(x))
 	}
 	if err := c.isVector(1, x[batch]); err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (r *rotary) size() error {
 		r.turned = sym.Const(n)
 	}
 	twice := sym.Scale(sym.FloorDiv(r.turned, sym.Const(2), r.c.Facts), 2)
-	if err := r.c.require(SameDim, twice, r.turned, "elements that turn come in pairs"); err != nil {
+	if err := r.c.require(SameDim, twice, r.turned, "the number of rotated elements must be even"); err != nil {
 		return err
 	}
 	return r.c.require(AtLeast, r.head, r.turned, "the size of a head and attribute rotary_embedding_dim")
@@ -153,7 +153,7 @@ func (r *rotary) build(batch, seq sym.Expr) (*Meaning, error) {
 	}
 	e := r.element(half, row)
 	if r.c.Has(3) {
-		if err := r.c.require(AtLeast, rows, sym.Min(sym.Mul(batch, seq), sym.Const(1), r.c.Facts), "rows of the caches must be there for positions"); err != nil {
+		if err := r.c.require(AtLeast, rows, sym.Min(sym.Mul(batch, seq), sym.Const(1), r.c.Facts), "the caches must have a row for each position"); err != nil {
 			return nil, err
 		}
 		// Negative places do not count from the end: ONNX Runtime refuses them.

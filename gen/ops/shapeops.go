@@ -164,7 +164,7 @@ func (c *Ctx) dropsNothing() error {
 		}
 	}
 	if ratio != 0 {
-		return fmt.Errorf("operand 2 (training_mode) is %s and operand 1 (ratio) is %v: what is dropped is random; "+
+		return fmt.Errorf("operand 2 (training_mode) is %s and operand 1 (ratio) is %v: elements are dropped at random; "+
 			"supported is a training_mode or a ratio of 0: export the model for inference", training, ratio)
 	}
 	return nil

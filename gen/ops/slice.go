@@ -68,7 +68,7 @@ func (c *Ctx) sliceBounds(rank int) (map[int]bounds, error) {
 		return nil, err
 	}
 	if len(starts) != len(ends) || (list != nil && len(list) != len(starts)) || (steps != nil && len(steps) != len(starts)) {
-		return nil, fmt.Errorf("starts, ends, axes and steps have %d, %d, %d and %d elements; want equally many", len(starts), len(ends), len(list), len(steps))
+		return nil, fmt.Errorf("starts, ends, axes and steps have %d, %d, %d and %d elements; want equal numbers", len(starts), len(ends), len(list), len(steps))
 	}
 	if list == nil {
 		if len(starts) > rank {
@@ -228,9 +228,9 @@ func (c *Ctx) hasElements(x cropped, to sym.Expr, mode string, k int) error {
 		left = sym.Max(left, sym.Sub(sym.Const(1), sym.Min(to, sym.Const(1), c.Facts)), c.Facts)
 	}
 	if left.Is(0) && gains.Is(1) {
-		return fmt.Errorf("attribute mode is %q; axis %d has no element to take", mode, k)
+		return fmt.Errorf("attribute mode is %q, but axis %d is empty; want a dimension of at least 1", mode, k)
 	}
-	return c.require(AtLeast, left, gains, "axis %d, whose elements mode %q takes", k, mode)
+	return c.require(AtLeast, left, gains, "axis %d, which mode %q reads", k, mode)
 }
 
 // paddings reads how much each axis is padded.

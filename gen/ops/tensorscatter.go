@@ -35,7 +35,7 @@ func tensorScatter(c *Ctx) (*Meaning, error) {
 		return nil, err
 	}
 	room := sym.Sub(x[axis], u[axis])
-	if err := c.require(AtLeast, x[axis], u[axis], "dimension %d of operand 0 must hold that of operand 1", axis); err != nil {
+	if err := c.require(AtLeast, x[axis], u[axis], "dimension %d of operand 0 must be at least that of operand 1", axis); err != nil {
 		return nil, err
 	}
 	as := axes(x)

@@ -31,7 +31,7 @@ var sequences = map[string]sequenceRow{
 	"SequenceInsert":     {"the length of the sequence, operand 0, or the position, operand 2,", true, 3, nil},
 	"SequenceLength":     {"the length of the sequence, operand 0,", false, 1, nil},
 	"SplitToSequence": {
-		"the number of tensors that it splits operand 0 into (by the dimension along the axis, and operand 1)", true, 2,
+		"the number of tensors into which it splits operand 0 (from the dimension along the axis, and operand 1)", true, 2,
 		[]AttrSpec{intAttr("axis"), intAttr("keepdims")},
 	},
 }
@@ -108,7 +108,7 @@ func SequenceUnknown(n *ir.Node) error {
 		return &UnknownError{what}
 	}
 	if IsControl(n) {
-		return &UnknownError{"the length of a sequence that its graphs use, or how often they run,"}
+		return &UnknownError{"the length of a sequence that its graphs use, or the number of their iterations,"}
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func tfIdf(c *Ctx) (*Meaning, error) {
 func (c *Ctx) grams() (*opaque.Grams, error) {
 	n := c.Node
 	if n.Has("pool_strings") {
-		return nil, fmt.Errorf("attribute pool_strings is given; strings are no element type: supported is pool_int64s")
+		return nil, fmt.Errorf("attribute pool_strings is set, but strings are not supported; use pool_int64s")
 	}
 	mode, err := c.choice("mode", "TF", "IDF", "TFIDF")
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Ctx) grams() (*opaque.Grams, error) {
 	}
 	const most = 1 << 31
 	if g.Least < 1 || g.Most < g.Least || g.Skips < 0 || g.Skips >= most {
-		return nil, fmt.Errorf("attributes min_gram_length, max_gram_length and max_skip_count are %d, %d and %d; want 1 <= min <= max, and skips from 0 on", g.Least, g.Most, g.Skips)
+		return nil, fmt.Errorf("attributes min_gram_length, max_gram_length and max_skip_count are %d, %d and %d; want 1 <= min <= max, and skips of at least 0", g.Least, g.Most, g.Skips)
 	}
 	g.Starts = append(slices.Clone(n.Ints("ngram_counts")), int64(len(g.Pool)))
 	grams := int64(0)
@@ -80,7 +80,7 @@ func (c *Ctx) grams() (*opaque.Grams, error) {
 	}
 	for _, k := range g.Columns {
 		if k < 0 || k >= most {
-			return nil, fmt.Errorf("attribute ngram_indexes has %d; want 0 and more", k)
+			return nil, fmt.Errorf("attribute ngram_indexes contains %d; want 0 or more", k)
 		}
 		g.Width = max(g.Width, k+1)
 	}

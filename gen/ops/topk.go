@@ -36,7 +36,7 @@ func topK(c *Ctx) (*Meaning, error) {
 	if err := c.require(AtLeast, k, sym.Const(0), "K"); err != nil {
 		return nil, err
 	}
-	if err := c.require(AtLeast, x[axis], k, "the axis has at least K elements"); err != nil {
+	if err := c.require(AtLeast, x[axis], k, "the axis must have at least K elements"); err != nil {
 		return nil, err
 	}
 	outer, n, inner := lines(x, axis)

@@ -27,7 +27,7 @@ func unpack(c *Ctx) (*Meaning, error) {
 	}
 	rows, block := c.Node.Int("rows", 0), c.Node.Int("block_size", 0)
 	if len(packed) != 2 || rows < 1 || rows > sym.MaxDim || block < 1 || !packed[0].Is((rows+1)/2) {
-		return nil, fmt.Errorf("operand 0 has shape %v, attributes rows and block_size are %d and %d; want two rows of a matrix in each row of operand 0", packed, rows, block)
+		return nil, fmt.Errorf("operand 0 has shape %v, attributes rows and block_size are %d and %d; want two rows of the matrix in each row of operand 0", packed, rows, block)
 	}
 	x := ir.Shape{sym.Const(rows), packed[1]}
 	var of [2]te.Expr // scale and zero point

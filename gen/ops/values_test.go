@@ -109,7 +109,7 @@ func TestVerify(t *testing.T) {
 		m    *Meaning
 		want string
 	}{
-		{&Meaning{}, "1 results, the operator gives 0"},
+		{&Meaning{}, "the node has 1 results; the operator computes 0"},
 		{load(te.Operand(0, ir.F32)), "a load of rank 0 from a tensor of rank 1"},
 		{load(te.Operand(0, ir.F64, iv(0))), "a load of type f64 from a tensor of type f32"},
 		{load(te.Operand(1, ir.F32, iv(0))), "a load from operand 1, which is absent"},

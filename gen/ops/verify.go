@@ -19,7 +19,7 @@ func Verify(n *ir.Node, m *Meaning, facts sym.Facts) error {
 		return verifyCall(n, m.Call)
 	}
 	if len(m.Outputs) < len(n.Outputs) {
-		return fmt.Errorf("%d results, the operator gives %d here", len(n.Outputs), len(m.Outputs))
+		return fmt.Errorf("the node has %d results; the operator computes %d here", len(n.Outputs), len(m.Outputs))
 	}
 	for i := range n.Outputs {
 		if err := verifySize(m, i); err != nil {
@@ -43,7 +43,7 @@ func Verify(n *ir.Node, m *Meaning, facts sym.Facts) error {
 // verifyCall checks the results of an opaque operator.
 func verifyCall(n *ir.Node, c *opaque.Call) error {
 	if len(c.Results) < len(n.Outputs) {
-		return fmt.Errorf("%d results, the operator gives %d here", len(n.Outputs), len(c.Results))
+		return fmt.Errorf("the node has %d results; the operator computes %d here", len(n.Outputs), len(c.Results))
 	}
 	for i, r := range c.Results {
 		for k, d := range r.Shape {
@@ -85,7 +85,7 @@ func verifyExtents(s *te.Stage) error {
 	}
 	for _, a := range s.Reduce {
 		if a.Extent.Overflow() {
-			return fmt.Errorf("an extent that is reduced overflows 64 bits, or is an expression of more than %d characters", limit.Expression)
+			return fmt.Errorf("a reduced extent overflows 64 bits, or is an expression of more than %d characters", limit.Expression)
 		}
 	}
 	return nil
@@ -121,8 +121,8 @@ func verifyIndices(s *te.Stage, facts sym.Facts) error {
 	var err error
 	check := func(i sym.Expr, facts sym.Facts) {
 		if err == nil && !i.Fits(facts) {
-			err = fmt.Errorf("an index (%s) leaves 64 bits, divides by 0, or is an expression of more than %d characters: "+
-				"want attributes and constant operands nearer to the dimensions", i, limit.Expression)
+			err = fmt.Errorf("an index (%s) overflows 64 bits, divides by 0, or is an expression of more than %d characters; "+
+				"use smaller attributes and constant operands", i, limit.Expression)
 		}
 	}
 	for _, root := range s.Exprs() {
@@ -191,7 +191,7 @@ func (c *Ctx) require(kind CheckKind, a, b sym.Expr, format string, args ...any)
 	}
 	what := fmt.Sprintf(format, args...)
 	if d.Overflow() {
-		return fmt.Errorf("%s: the numbers leave 64 bits, or are too long to write; want smaller dimensions", what)
+		return fmt.Errorf("%s: the numbers overflow 64 bits, or their expressions are too long; use smaller dimensions", what)
 	}
 	check := Check{kind, a, b, what}
 	if c.fails(check) {

@@ -135,9 +135,9 @@ func (c *Ctx) padExplicit(w *window, mode string) error {
 func (c *Ctx) holdsWindow(w *window, k int, padded sym.Expr) error {
 	if w.ceil {
 		reach := sym.Add(padded, sym.Const(2*w.stride[k]-1))
-		return c.require(AtLeast, reach, w.span(k), "ceil_mode: the padded extent of spatial axis %d and two strides, less one, must hold the window", k)
+		return c.require(AtLeast, reach, w.span(k), "ceil_mode: the padded extent of spatial axis %d plus two strides minus one must be at least the window", k)
 	}
-	return c.require(AtLeast, padded, w.span(k), "the padded extent of spatial axis %d must hold the window", k)
+	return c.require(AtLeast, padded, w.span(k), "the padded extent of spatial axis %d must be at least the window", k)
 }
 
 // slides is how often the window of axis k fits.

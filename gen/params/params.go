@@ -53,13 +53,13 @@ func (s *Space) Of(values ...int64) *Point {
 // Check reports how a point is none of the space's: what a record names is no better known than any other input.
 func (s *Space) Check(p *Point) error {
 	if p.Algorithm != s.Algorithm || len(p.Values) != len(s.Params) {
-		return &Error{fmt.Sprintf("%q has not the parameters of %s: want %s", p, s.Algorithm, s.names())}
+		return &Error{fmt.Sprintf("%q does not have the parameters of %s; want %s", p, s.Algorithm, s.names())}
 	}
 	values := make([]int64, len(p.Values))
 	for i, v := range p.Values {
 		x := s.Params[i]
 		if v.Name != x.Name {
-			return &Error{fmt.Sprintf("%q has not the parameters of %s: want %s", p, s.Algorithm, s.names())}
+			return &Error{fmt.Sprintf("%q does not have the parameters of %s; want %s", p, s.Algorithm, s.names())}
 		}
 		if _, found := slices.BinarySearch(x.Values, v.N); !found {
 			return &Error{fmt.Sprintf("%s=%d in %q: want one of %s", v.Name, v.N, p, list(x.Values))}
@@ -67,7 +67,7 @@ func (s *Space) Check(p *Point) error {
 		values[i] = v.N
 	}
 	if s.Fits != nil && !s.Fits(values) {
-		return &Error{fmt.Sprintf("the values of %q do not go together", p)}
+		return &Error{fmt.Sprintf("the values of %q cannot be combined", p)}
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ const maxText = 512
 // Parse reads the text that String prints.
 func Parse(text string) (*Point, error) {
 	if len(text) > maxText {
-		return nil, fmt.Errorf("parameters of %d bytes; %d at most", len(text), maxText)
+		return nil, fmt.Errorf("parameters of %d bytes; want at most %d", len(text), maxText)
 	}
 	p := &Point{}
 	for i, word := range strings.Fields(text) {

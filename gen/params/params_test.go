@@ -44,7 +44,7 @@ func TestParseErrors(t *testing.T) {
 		"product rows=1 rows=2":             "rows is given twice",
 		"product  rows=1":                   "with one space between them",
 		"product rows=+1":                   "with one space between them",
-		strings.Repeat("x", 600):            "parameters of 600 bytes; 512 at most",
+		strings.Repeat("x", 600):            "parameters of 600 bytes; want at most 512",
 	} {
 		_, err := Parse(text)
 		assert.ErrorContains(t, err, want, text)
@@ -53,11 +53,11 @@ func TestParseErrors(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for text, want := range map[string]string{
-		"product rows=6 vectors=1":        "has not the parameters of product across: want rows, vectors",
+		"product rows=6 vectors=1":        "does not have the parameters of product across; want rows, vectors",
 		"product across rows=6":           "want rows, vectors",
 		"product across vectors=1 rows=6": "want rows, vectors",
 		"product across rows=3 vectors=1": `rows=3 in "product across rows=3 vectors=1": want one of 1, 2, 6`,
-		"product across rows=6 vectors=4": "do not go together",
+		"product across rows=6 vectors=4": "cannot be combined",
 	} {
 		p, err := Parse(text)
 		require.NoError(t, err)

@@ -72,9 +72,9 @@ func (m *Model) Predict(features []float64) float64 { return m.predict(features)
 // String is what the model is, and how well it orders kernels.
 func (m *Model) String() string {
 	if m.Correlations == nil {
-		return fmt.Sprintf("performance model: estimates, since %d kernels of %d blocks were measured, too few to learn from", m.Samples, m.Blocks)
+		return fmt.Sprintf("performance model: estimates, because %d measured kernels of %d blocks are too few to learn from", m.Samples, m.Blocks)
 	}
-	out := fmt.Sprintf("performance model: %s, of %d kernels of %d blocks; Spearman's correlation in blocks that were left out", kinds[m.kind], m.Samples, m.Blocks)
+	out := fmt.Sprintf("performance model: %s, from %d kernels of %d blocks; Spearman's correlation in held-out blocks", kinds[m.kind], m.Samples, m.Blocks)
 	for k, c := range m.Correlations {
 		if k > 0 {
 			out += ","

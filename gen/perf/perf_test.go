@@ -29,7 +29,7 @@ func TestEstimate(t *testing.T) {
 	m := Fit(all)
 	assert.Equal(t, estimate, m.kind, m)
 	assert.Equal(t, 3.5, m.Predict([]float64{3.5, 1, 2, 3}))
-	assert.Equal(t, "performance model: estimates, since 8 kernels of 1 blocks were measured, too few to learn from", Fit(all[:8]).String())
+	assert.Equal(t, "performance model: estimates, because 8 measured kernels of 1 blocks are too few to learn from", Fit(all[:8]).String())
 	assert.Equal(t, 3.5, Fit(nil).Predict([]float64{3.5}))
 }
 
@@ -41,7 +41,7 @@ func TestSquares(t *testing.T) {
 	assert.Less(t, m.Correlations[estimate], 0.7)
 	assert.Greater(t, m.Correlations[squares], 0.95)
 	assert.InDelta(t, 0.3, m.Predict([]float64{10, 1, 3, 0})-m.Predict([]float64{10, 0, 3, 0}), 0.05)
-	assert.Contains(t, m.String(), "performance model: least squares, of 96 kernels of 12 blocks; Spearman's correlation in blocks that were left out 0.")
+	assert.Contains(t, m.String(), "performance model: least squares, from 96 kernels of 12 blocks; Spearman's correlation in held-out blocks 0.")
 }
 
 // TestPerceptron: what is no sum of features, as a best number of rows is, the perceptron learns; twice the same.

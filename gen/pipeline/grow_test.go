@@ -270,7 +270,7 @@ func TestGrowUnbounded(t *testing.T) {
 	var unbound *plan.BoundError
 	require.True(t, errors.As(err, &unbound), "%v", err)
 	assert.ErrorContains(t, err, `nothing bounds z_dim0, which Loop "exchange" computes, nor y_dim0, which Loop "exchange" computes; `+
-		`bound them, as by dims = {"z_dim0": "0..1000", "y_dim0": "0..1000"}`)
+		`bound them, for example with dims = {"z_dim0": "0..1000", "y_dim0": "0..1000"}`)
 }
 
 // TestGrowMemory: where an iteration adds a number, memory is for the first value and what all iterations add.

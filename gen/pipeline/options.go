@@ -43,7 +43,7 @@ func (o Options) Check() error {
 		case !slices.Contains(passes, n):
 			return fmt.Errorf("there is no pass %q; there are: %s", n, strings.Join(passes, ", "))
 		case slices.Contains(o.Disable, n):
-			return fmt.Errorf("pass %q is disabled: nothing can be dumped, and dnnc cannot stop, after it", n)
+			return fmt.Errorf("pass %q is disabled; dnnc can neither dump nor stop after it", n)
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ import (
 // GraphPasses make up `dnnc graph`: nothing of the target is known.
 var GraphPasses = []Pass{
 	{Name: "simplify", Doc: "infers types and symbolic shapes, folds constants and drops dead nodes, to a fixed point", Required: true, Run: simplifyGraph},
-	{Name: "islands", Doc: "makes integer operators of operators between DequantizeLinear and QuantizeLinear", After: []Order{
+	{Name: "islands", Doc: "replaces operators between DequantizeLinear and QuantizeLinear by integer operators", After: []Order{
 		{"simplify", "scales and zero points may be computed by nodes"},
 	}, Run: func(s *State) error {
 		if islands.Run(s.Graph) {
@@ -35,11 +35,11 @@ var GraphPasses = []Pass{
 		}
 		return nil
 	}},
-	{Name: "unpack", Doc: "keeps the weights of products at 4 bits that are quantized so, by blocks along the sum", Run: unpackWeights, After: []Order{
-		{"islands", "it makes operators of integers, which read weights as they are"},
+	{Name: "unpack", Doc: "keeps weights of products in 4 bits if they are quantized in blocks along the sum", Run: unpackWeights, After: []Order{
+		{"islands", "it creates integer operators, which read quantized weights"},
 	}},
-	{Name: "weights", Doc: "makes floats of quantized constants that no operator of integers reads", Required: true, After: []Order{
-		{"islands", "it makes operators that read them as they are"},
+	{Name: "weights", Doc: "converts quantized constants to floats if no integer operator reads them", Required: true, After: []Order{
+		{"islands", "it creates operators that read them quantized"},
 		{"unpack", "it leaves products packed weights"},
 	}, Run: func(s *State) error {
 		if islands.Kept(s.Graph) {
@@ -49,12 +49,12 @@ var GraphPasses = []Pass{
 	}},
 	{Name: "bnfold", Doc: "folds BatchNormalization into the weights before it", Run: foldBatchNorm, After: []Order{
 		{"simplify", "a BatchNormalization's parameters may be computed by nodes"},
-		{"weights", "weights that are floats may be quantized in the model"},
+		{"weights", "float weights may be quantized in the model"},
 	}},
-	{Name: "subpixel", Doc: "makes transposed convolutions convolutions of all phases of their stride", Run: convolvePhases, After: []Order{
+	{Name: "subpixel", Doc: "replaces transposed convolutions by convolutions that compute all phases of the stride", Run: convolvePhases, After: []Order{
 		{"bnfold", "it folds into the weights of the transposed convolution"},
 	}},
-	{Name: "rewrite", Doc: "replaces nodes by operators that compute the same in fewer operations", After: []Order{
+	{Name: "rewrite", Doc: "replaces nodes by operators that need fewer operations", After: []Order{
 		{"simplify", "a pattern's numbers may be computed by nodes"},
 	}, Run: func(s *State) error {
 		if rewrite.Run(s.Graph) {
@@ -62,8 +62,8 @@ var GraphPasses = []Pass{
 		}
 		return nil
 	}},
-	{Name: "nest", Doc: "makes concatenations of what earlier ones begin with, and of all parts of a value, concatenations of the whole", After: []Order{
-		{"simplify", "operands without elements are gone"},
+	{Name: "nest", Doc: "reuses the results of earlier concatenations, and whole values instead of all their parts, in concatenations", After: []Order{
+		{"simplify", "it removes empty operands"},
 	}, Run: func(s *State) error {
 		if nest.Run(s.Graph) {
 			return simplify.Run(s.Graph)
@@ -74,41 +74,41 @@ var GraphPasses = []Pass{
 
 // CompilePasses make up `dnnc compile`.
 var CompilePasses = []Pass{
-	{Name: "infer", Doc: "infers shapes of the graph as read back", Required: true, Run: inferShapes},
-	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits, where that is asked for, and lets products of bf16 be summed in pairs then", Required: true, Run: narrowFloats, After: []Order{
-		{"infer", "what an operator gives in 16 bits is read off its stages, which are built for the shapes of its operands"},
+	{Name: "infer", Doc: "infers shapes of the graph after it is read", Required: true, Run: inferShapes},
+	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits if --precision asks for it, and allows instructions for pairs of bf16", Required: true, Run: narrowFloats, After: []Order{
+		{"infer", "the stages of an operator show which results fit 16 bits, and are built for the shapes of its operands"},
 	}},
-	{Name: "blocks", Doc: "makes a block of each stage", Required: true, Run: formBlocks, After: []Order{
+	{Name: "blocks", Doc: "makes a block for each stage", Required: true, Run: formBlocks, After: []Order{
 		{"infer", "an operator's stages are built for the shapes of its operands"},
-		{"precision", "types are a node's: a stage has the conversions that they need"},
+		{"precision", "it sets the types of nodes, and stages contain the conversions"},
 	}},
 	{Name: "sweep", Doc: "drops blocks and operands that nothing reads", Run: sweepBlocks, After: []Order{
-		{"blocks", "chains that only compute shapes become blocks that nobody reads"},
+		{"blocks", "nodes that only compute shapes become unread blocks"},
 	}},
 	{Name: "fuse", Doc: "composes blocks (DNNFusion)", Run: fuseBlocks, After: []Order{
-		{"blocks", "blocks are what it composes"},
-		{"sweep", "a dead reader of a value keeps its producer from being composed into the other one"},
+		{"blocks", "it composes blocks"},
+		{"sweep", "a dead reader of a value prevents composing its producer with another reader"},
 	}},
-	{Name: "exact", Doc: "quantizes without divisions where all integers prove that the results are the same", Run: func(s *State) error {
+	{Name: "exact", Doc: "replaces divisions of quantization by products if a proof over all integers shows equal results", Run: func(s *State) error {
 		exact.Run(s.Blocks)
 		return nil
 	}, After: []Order{
-		{"fuse", "what is quantized is computed by stages of several operators"},
+		{"fuse", "quantized values are computed by fused stages of several operators"},
 	}},
 	{Name: "select", Doc: "chooses layouts and kernels together", Required: true, Run: selectKernels, After: []Order{
 		{"blocks", "a kernel computes a block"},
-		{"fuse", "layouts are chosen for the values that remain in memory between blocks"},
-		{"exact", "it chooses between kernels by the operations that they do"},
+		{"fuse", "layouts are chosen for values in memory between fused blocks"},
+		{"exact", "estimates count the operations of the kernels"},
 	}},
 	{Name: "lower", Doc: "packs constants for the chosen kernels", Required: true, Run: lowerBlocks, After: []Order{
-		{"select", "how a constant is packed is part of the choice"},
+		{"select", "the chosen kernel determines how a constant is packed"},
 	}},
-	{Name: "inplace", Doc: "lets results take the memory of operands that are read for the last time", Run: placeOver, After: []Order{
-		{"lower", "where kernels load and store decides, and which values lie in others"},
+	{Name: "inplace", Doc: "lets results overwrite operands at their last read", Run: placeOver, After: []Order{
+		{"lower", "the decision depends on the loads and stores of kernels, and on values within others"},
 	}},
 	{Name: "plan", Doc: "places values in memory", Required: true, Run: planProgram, After: []Order{
-		{"lower", "a value's size is its layout's, and equal packed constants share a place"},
-		{"inplace", "what lies in another value's memory takes none"},
+		{"lower", "the layout determines a value's size, and equal packed constants share memory"},
+		{"inplace", "a value within another one's memory needs none"},
 	}},
 }
 
@@ -124,24 +124,24 @@ type Switch struct{ Name, Doc string }
 
 // Switches for -disable.
 var Switches = []Switch{
-	{"anchors", "all of contractions, windows, chains and layouts: every block is a generic loop nest"},
+	{"anchors", "contractions, windows, chains and layouts together; without: every block is a generic loop nest"},
 	{"contractions", "register tiles for contractions: convolutions, Gemm, MatMul"},
 	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
-	{"winograd", "convolutions by fewer products of transformed inputs and weights, which take up to four times the memory; of devices, where facts name transforms"},
-	{"pooled", "poolings where the results are computed that they read, of convolutions"},
+	{"winograd", "Winograd convolutions: fewer products of transformed inputs and weights, which need up to four times the memory; on devices, only if their facts list transforms"},
+	{"pooled", "pooling fused with the convolution before it"},
 	{"chains", "row-wise reduction fusion (softmax, normalisations) as one block"},
 	{"attention", "a softmax and the products around it as one kernel of a device, with a running maximum and sum"},
-	{"pruned", "convolutions and products that leave out weights which are zero"},
-	{"reuse", "loads that rows of pixels share, in convolutions that leave out weights"},
-	{"reorder", "kernels by their patterns, in convolutions that leave out weights; each is then a branch, in the order in which it was given"},
-	{"vectors", "loops of generic nests in vectors"},
-	{"moves", "moves of elements as indices of what reads or computes them; each is then a kernel of its own"},
-	{"layouts", "blocked layouts; every value is then row-major"},
-	{"shared", "memory that a device's work-items share: each computes by itself"},
+	{"pruned", "kernels of convolutions and products that skip weights that are 0"},
+	{"reuse", "loads shared by rows of pixels, in convolutions that skip weights"},
+	{"reorder", "kernels sorted by their patterns, in convolutions that skip weights; without: each kernel is a branch, in the given order"},
+	{"vectors", "vectorized loops of generic nests"},
+	{"moves", "data movement folded into the indices of its readers and producers; without: each is a kernel of its own"},
+	{"layouts", "blocked layouts; without: every value is row-major"},
+	{"shared", "memory shared by a device's work-items; without: each computes on its own"},
 	{"images", "values in a device's texture memory"},
-	{"buffers", "values in a device's buffers that could be in its texture memory; other values are there"},
-	{"processor", "blocks on the processor that a device beside it can compute, too"},
-	{"versions", "kernels for small dimensions beside those for usual ones, where estimates say that they gain"},
+	{"buffers", "values in a device's buffers; without: those that can be are in texture memory"},
+	{"processor", "blocks on the processor that the device can compute, too"},
+	{"versions", "extra kernels for small dimensions, if estimates are lower than for the usual ones"},
 }
 
 // placeOver leaves devices alone on which each value is an object of its own.

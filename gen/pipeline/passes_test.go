@@ -15,10 +15,10 @@ func TestOrder(t *testing.T) {
 	a := Pass{Name: "a"}
 	b := Pass{Name: "b", After: []Order{{"a", "because"}}}
 	assert.NoError(t, checkOrder([]Pass{a, b}))
-	assert.EqualError(t, checkOrder([]Pass{b, a}), "pass b must stand after a: because")
-	assert.EqualError(t, checkOrder([]Pass{b}), "pass b must stand after a, which is not in the list")
+	assert.EqualError(t, checkOrder([]Pass{b, a}), "pass b must run after a: because")
+	assert.EqualError(t, checkOrder([]Pass{b}), "pass b must run after a, which is not in the list")
 	assert.EqualError(t, checkOrder([]Pass{a, a}), "pass a is listed twice")
-	assert.EqualError(t, checkOrder([]Pass{a, {Name: "b", After: []Order{{"a", ""}}}}), "pass b stands after a for no reason")
+	assert.EqualError(t, checkOrder([]Pass{a, {Name: "b", After: []Order{{"a", ""}}}}), "pass b runs after a, but without a reason")
 }
 
 // TestNames: every pass and switch has a name of its own and a description.

@@ -39,11 +39,11 @@ func checkOrder(passes []Pass) error {
 			k, known := at[o.Pass]
 			switch {
 			case !known:
-				return fmt.Errorf("pass %s must stand after %s, which is not in the list", p.Name, o.Pass)
+				return fmt.Errorf("pass %s must run after %s, which is not in the list", p.Name, o.Pass)
 			case k >= i:
-				return fmt.Errorf("pass %s must stand after %s: %s", p.Name, o.Pass, o.Why)
+				return fmt.Errorf("pass %s must run after %s: %s", p.Name, o.Pass, o.Why)
 			case o.Why == "":
-				return fmt.Errorf("pass %s stands after %s for no reason", p.Name, o.Pass)
+				return fmt.Errorf("pass %s runs after %s, but without a reason", p.Name, o.Pass)
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func TestHalf(t *testing.T) {
 		}
 		p := s.Program
 		assert.Equal(t, &plan.Precision{Storage: "f16", Product: "f32", Accumulator: "f32", Nodes: 2, Kept: []plan.Kept{
-			{Node: `Exp "exp"`, Why: "its results may lie beyond what 16 bits hold where its operands do not"},
+			{Node: `Exp "exp"`, Why: "its results may leave the range of 16 bits even if its operands do not"},
 			{Node: `Softmax "softmax"`, Why: `it is computed with "e", which stays f32`},
 		}}, p.Precision)
 		for _, v := range append(append([]*ir.Value{}, p.Inputs...), p.Outputs...) {

@@ -43,7 +43,7 @@ func TestRoom(t *testing.T) {
 		{"memory after lower", "lower", false, 0, "share "},
 		{"memory after plan", "plan", false, 0, "share "},
 		{"memory of launches", "plan", true, 0, "share "},
-		{"items", "select", false, 16, "groups of 64 work-items; the device takes 16"},
+		{"items", "select", false, 16, "groups of 64 work-items; the device allows 16"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, err := target.Parse([]byte(groupDevice))

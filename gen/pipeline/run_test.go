@@ -322,7 +322,7 @@ func TestBadOptions(t *testing.T) {
 		{Options{Dump: []string{"fuse"}, Disable: []string{"fuse"}}, `pass "fuse" is disabled`},
 		{Options{StopAfter: "all"}, `there is no pass "all"`},
 		{Options{StopAfter: "layouts"}, `there is no pass "layouts"`},
-		{Options{StopAfter: "fuse", Disable: []string{"fuse"}}, `pass "fuse" is disabled: nothing can be dumped, and dnnc cannot stop, after it`},
+		{Options{StopAfter: "fuse", Disable: []string{"fuse"}}, `pass "fuse" is disabled; dnnc can neither dump nor stop after it`},
 	} {
 		s := parse(t, network)
 		_, err := Run(CompilePasses, s, c.o)

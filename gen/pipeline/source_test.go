@@ -123,9 +123,9 @@ func TestBindRanks(t *testing.T) {
 	_, err := Run(GraphPasses, parse(t, "graph \"g\" opset 17 {"+rankAtRun), Options{})
 	var unknown *shape.UnknownError
 	require.True(t, errors.As(err, &unknown), "%v", err)
-	assert.ErrorContains(t, err, "whether dimension 0 (n_symbols_0) is 1, which a squeeze without axes would drop")
-	assert.ErrorContains(t, err, "then_branch gives shape [3], else_branch [1 3]; both must give one rank, or bounds of n_symbols_0 (dims = {...}) decide the condition")
-	assert.ErrorContains(t, err, "bind its symbolic dimensions, those that a run computes too (dims = {...})")
+	assert.ErrorContains(t, err, "whether dimension 0 (n_symbols_0) is 1, so that a squeeze without axes drops it")
+	assert.ErrorContains(t, err, "then_branch returns shape [3], else_branch [1 3]; want the same rank, or bounds of n_symbols_0 that decide the condition (dims = {...})")
+	assert.ErrorContains(t, err, "bind its symbolic dimensions, including computed ones (dims = {...})")
 }
 
 // TestBindDepth: a float is a number of classes.

@@ -48,7 +48,7 @@ func TestPassesAreVerified(t *testing.T) {
 		{"a node that nothing computes", "simplify", func(s *State) { s.Graph.Nodes = s.Graph.Nodes[1:] }, `"a"`},
 		{"order of blocks", "blocks", func(s *State) { slices.Reverse(s.Blocks.Blocks) }, `reads "b" before it is computed`},
 		{"a block that is gone", "sweep", func(s *State) { s.Blocks.Blocks = s.Blocks.Blocks[1:] }, `reads "a" before it is computed`},
-		{"a type", "fuse", func(s *State) { s.Blocks.Blocks[0].Results[0].Type = ir.F16 }, `it gives f32 for "a" of f16`},
+		{"a type", "fuse", func(s *State) { s.Blocks.Blocks[0].Results[0].Type = ir.F16 }, `it computes "a" as f32; want f16`},
 		{"a load", "fuse", func(s *State) {
 			s.Blocks.Blocks[0].MapExprs(func(e te.Expr) te.Expr {
 				if l, ok := e.(te.Load); ok {
@@ -57,11 +57,11 @@ func TestPassesAreVerified(t *testing.T) {
 				}
 				return e
 			})
-		}, "loads {false 7 0}, of 2 operands"},
-		{"an interface's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Inputs[0]] = layout.Blocked(1, 8) }, `"x", which a graph gets or gives, is stored as`},
-		{"no kernel", "select", func(s *State) { delete(s.Choice.Kernels, s.Blocks.Blocks[1]) }, "has not one kernel"},
+		}, "stage MatMul loads {false 7 0}, but the block has 2 operands"},
+		{"an interface's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Inputs[0]] = layout.Blocked(1, 8) }, `"x" is an input or output of a graph, but is stored as axis1/8`},
+		{"no kernel", "select", func(s *State) { delete(s.Choice.Kernels, s.Blocks.Blocks[1]) }, "block Softmax \"softmax\" does not have exactly one kernel"},
 		{"a kernel too many", "select", func(s *State) { s.Choice.Kernels[nil] = sel.Kernel{} }, "are chosen for 3 blocks"},
-		{"a result's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Blocks[0].Results[0]] = layout.Blocked(1, 16) }, "its kernel gives"},
+		{"a result's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Blocks[0].Results[0]] = layout.Blocked(1, 16) }, "block MatMul \"product\": its kernel stores 8*N elements of f32 for \"a\", which is f32[N 8] as axis1/16"},
 		{"an operand that is written", "select", func(s *State) {
 			kernel(s, func(k *loop.Kernel) {
 				k.Buffers = slices.Clone(k.Buffers)
@@ -75,15 +75,15 @@ func TestPassesAreVerified(t *testing.T) {
 				}
 				k.Body = []loop.Stmt{loop.If{Cond: []te.Within{{E: sym.Var(loop.TaskVar), Hi: sym.Const(1)}}, Then: k.Body}}
 			})
-		}, "is written, or none of its results"},
+		}, "block MatMul \"product\": buffer \"a0\" of its kernel is written but not a result, or the reverse"},
 		{"a kernel's loops", "select", func(s *State) {
 			kernel(s, func(k *loop.Kernel) { k.Body = append(slices.Clone(k.Body), loop.Index{Var: "q", Value: sym.Var("r")}) })
-		}, `has "r", which is none in scope`},
-		{"order of steps", "lower", func(s *State) { slices.Reverse(s.Program.Steps) }, `reads "b" before a step has written it`},
+		}, `uses "r", which is not in scope`},
+		{"order of steps", "lower", func(s *State) { slices.Reverse(s.Program.Steps) }, `MatMul "next" reads "b" before a step writes it`},
 		{"values of a kernel", "lower", func(s *State) { step(s, 0).Args = step(s, 0).Args[1:] }, "2 values for a kernel of 3 buffers"},
 		{"a value's size", "lower", func(s *State) { step(s, 0).Args[1] = step(s, 0).Args[0] }, `"x" has 8*N elements of f32, and its kernel's "a1" has 64 of f32`},
 		{"a write into an input", "lower", func(s *State) { step(s, 1).Args[1] = s.Program.Inputs[0] }, `writes "x", which is a constant or the caller's`},
-		{"a step of two kinds", "lower", func(s *State) { s.Program.Steps[0].Set = &plan.Set{} }, "a step is 2 things"},
+		{"a step of two kinds", "lower", func(s *State) { s.Program.Steps[0].Set = &plan.Set{} }, "a step has 2 of its kinds set"},
 		{"a result in an input", "inplace", func(s *State) {
 			s.Program.Homes[step(s, 2).Args[0]] = plan.Home{Of: s.Program.Inputs[0], At: sym.Const(0)}
 		}, `writes "b", which is a constant or the caller's`},

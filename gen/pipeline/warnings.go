@@ -64,7 +64,7 @@ func (s *State) leaving() []plan.Warning {
 	var out []plan.Warning
 	for i, k := range s.Precision.Far {
 		if i == maxWarnings-1 && len(s.Precision.Far) > maxWarnings {
-			out = append(out, plan.Warning{Kind: Range, Text: fmt.Sprintf("%d more nodes stay f32 as their numbers leave the range; the manifest lists them (precision)", len(s.Precision.Far)-i)})
+			out = append(out, plan.Warning{Kind: Range, Text: fmt.Sprintf("%d more nodes stay f32 because their numbers leave the range; the manifest lists them (precision)", len(s.Precision.Far)-i)})
 			break
 		}
 		out = append(out, plan.Warning{Kind: Range, Text: fmt.Sprintf("%s stays f32: %s", k.Node, k.Why)})

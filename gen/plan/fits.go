@@ -113,6 +113,6 @@ func (p *Program) fits(e sym.Expr, what string, args ...any) error {
 	if e.Fits(p.Facts) {
 		return nil
 	}
-	return fmt.Errorf("%s (%s) leaves 64 bits, divides by 0, or is an expression of more than %d characters: want smaller dimensions",
+	return fmt.Errorf("%s (%s) overflows 64 bits, divides by 0, or is an expression of more than %d characters; use smaller dimensions",
 		fmt.Sprintf(what, args...), e, limit.Expression)
 }

@@ -39,7 +39,7 @@ func TestFits(t *testing.T) {
 		want []string
 	}{
 		{Program{Steps: []Step{call(store(sym.Var("p0"), sym.Var("p0")))}}, nil},
-		{Program{Steps: []Step{call(store(over, sym.Const(0)))}}, []string{"pad", "an index", "leaves 64 bits"}},
+		{Program{Steps: []Step{call(store(over, sym.Const(0)))}}, []string{"pad", "an index", "overflows 64 bits"}},
 		{Program{Steps: []Step{call(store(sym.Const(0), over))}}, []string{"pad", "an index"}},
 		{Program{Steps: []Step{call(store(sym.Const(0), most))}}, []string{"pad", "an index", "p0 + 9223372036854775807"}},
 		{Program{Steps: []Step{call(sized)}}, []string{"pad", "the size of a buffer"}},

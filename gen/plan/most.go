@@ -27,7 +27,7 @@ func (p *Program) boundError(e sym.Expr) error {
 	var open []string
 	p.open(e, &open)
 	if open == nil {
-		return &BoundError{what: fmt.Sprintf("no bound of %s is known where %s, which the run computes, varies; bind the dimensions that it is made of (dims = {...})",
+		return &BoundError{what: fmt.Sprintf("%s has no known bound, because %s is computed at run time; bind the dimensions from which it is computed (dims = {...})",
 			e, strings.Join(p.computedIn(e), " and "))}
 	}
 	return p.openError(open)

@@ -89,5 +89,5 @@ func (p *Program) openError(open []string) *BoundError {
 		more = fmt.Sprintf(", nor %d more", len(open)-len(shown))
 		dims = append(dims, "...")
 	}
-	return &BoundError{slices.Clone(open), fmt.Sprintf("nothing bounds %s%s; bound %s, as by dims = {%s}", strings.Join(what, ", nor "), more, it, strings.Join(dims, ", "))}
+	return &BoundError{slices.Clone(open), fmt.Sprintf("nothing bounds %s%s; bound %s, for example with dims = {%s}", strings.Join(what, ", nor "), more, it, strings.Join(dims, ", "))}
 }

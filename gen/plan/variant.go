@@ -106,11 +106,11 @@ func varying(args []*ir.Value) []*ir.Value {
 func (p *Program) verifyVariants(proofs loop.Proofs) error {
 	for _, c := range p.Calls() {
 		if len(c.Others) != p.Others {
-			return fmt.Errorf("block %s: kernels of %d more variants, and the program has %d", c.Block.Label(), len(c.Others), p.Others)
+			return fmt.Errorf("block %s has kernels of %d more variants; the program has %d more", c.Block.Label(), len(c.Others), p.Others)
 		}
 		for _, l := range c.Others {
 			if !slices.Equal(varying(c.Args), varying(l.Args)) {
-				return fmt.Errorf("block %s: its kernels take other values in one variant than in another", c.Block.Label())
+				return fmt.Errorf("block %s: its kernels take different values in different variants", c.Block.Label())
 			}
 		}
 	}

@@ -56,8 +56,8 @@ func TestVariant(t *testing.T) {
 // TestVariantsVerified: what is wrong with the kernels of a variant.
 func TestVariantsVerified(t *testing.T) {
 	for want, spoil := range map[string]func(p *Program){
-		"kernels of 0 more variants, and the program has 1":            func(p *Program) { p.Calls()[1].Others = nil },
-		"its kernels take other values in one variant than in another": func(p *Program) { p.Calls()[1].Others[0].Args[0] = p.Inputs[0] },
+		"block test has kernels of 0 more variants; the program has 1 more":   func(p *Program) { p.Calls()[1].Others = nil },
+		"block test: its kernels take different values in different variants": func(p *Program) { p.Calls()[1].Others[0].Args[0] = p.Inputs[0] },
 		"variant 0: block": func(p *Program) { p.Calls()[0].Others[0].Kernel.Buffers = nil },
 	} {
 		p := library()

@@ -77,7 +77,7 @@ func (v *verifier) step(s *Step) error {
 	}
 	switch {
 	case members != 1:
-		return fmt.Errorf("a step is %d things", members)
+		return fmt.Errorf("a step has %d of its kinds set; want exactly one", members)
 	case s.Call != nil:
 		return v.call(s.Call, layout.Host)
 	case s.Launch != nil:
@@ -142,7 +142,7 @@ func (v *verifier) call(c *Call, space layout.Space) error {
 			continue
 		}
 		if b.Holds && len(c.Over) == 0 {
-			return fmt.Errorf("block %s: %q holds no operand that its kernel reads there", c.Block.Label(), c.Args[i].Name)
+			return fmt.Errorf("block %s: %q does not contain the operand that its kernel reads there", c.Block.Label(), c.Args[i].Name)
 		}
 		if err := v.write(c.Block.Label(), c.Args[i], space); err != nil {
 			return err
@@ -159,7 +159,7 @@ func (v *verifier) sized(c *Call) error {
 	for _, s := range v.p.Symbols {
 		r, here := v.facts[s.Name]
 		if of, known := c.Kernel.Facts[s.Name]; here && known && (r.Lo < of.Lo || r.Hi > of.Hi) {
-			return fmt.Errorf("block %s: its kernel is made for %s from %d to %d, and may run with %d to %d", c.Block.Label(), s.Name, of.Lo, of.Hi, r.Lo, r.Hi)
+			return fmt.Errorf("block %s: its kernel is for %s from %d to %d, but may run with %d to %d", c.Block.Label(), s.Name, of.Lo, of.Hi, r.Lo, r.Hi)
 		}
 	}
 	return nil
@@ -232,7 +232,7 @@ func (v *verifier) read(what string, x *ir.Value, space layout.Space) error {
 		return err
 	}
 	if r, _ := v.p.home(x); x.Const == nil && !v.known[r] {
-		return fmt.Errorf("%s reads %q before a step has written it", what, x.Name)
+		return fmt.Errorf("%s reads %q before a step writes it", what, x.Name)
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func (v *verifier) lies(what, verb string, x *ir.Value, space layout.Space) erro
 	r, _ := v.p.home(x)
 	for _, y := range []*ir.Value{x, r} {
 		if at := v.p.Space(y); at != space {
-			return fmt.Errorf("%s, on the %s, %s %q, which lies on the %s: a transfer must copy it", what, space, verb, y.Name, at)
+			return fmt.Errorf("%s, on the %s, %s %q, which is on the %s; want a transfer that copies it", what, space, verb, y.Name, at)
 		}
 	}
 	return nil

@@ -13,11 +13,11 @@ func (v *verifier) launch(l *Launch) error {
 	d, what := v.p.Device, l.Block.Label()
 	switch {
 	case d == nil:
-		return fmt.Errorf("block %s is launched, and the program has no device", what)
+		return fmt.Errorf("block %s is launched, but the program has no device", what)
 	case l.Block.Call != nil:
-		return fmt.Errorf("block %s is launched: only the host runs opaque operators", what)
+		return fmt.Errorf("block %s is launched on the device; only the host can run opaque operators", what)
 	case len(l.Kernel.Sets) > 0:
-		return fmt.Errorf("block %s is launched and computes the symbol %q: only the host's kernels may", what, l.Kernel.Sets[0])
+		return fmt.Errorf("block %s is launched on the device and computes the symbol %q; only the host's kernels can", what, l.Kernel.Sets[0])
 	}
 	items := int64(1)
 	for i, e := range Extents(l.Kernel, d.Workers) {
@@ -27,14 +27,14 @@ func (v *verifier) launch(l *Launch) error {
 		}
 		items *= local
 		if whole := sym.Scale(sym.CeilDiv(e, l.Local[i], l.Kernel.Facts), local); !l.Global[i].Equal(whole) {
-			return fmt.Errorf("block %s: %s work-items in dimension %d; its kernel has %s, which are %s in groups of %d", what, l.Global[i], i, e, whole, local)
+			return fmt.Errorf("block %s: %s work-items in dimension %d; its kernel has %s, or %s in groups of %d", what, l.Global[i], i, e, whole, local)
 		}
 		if err := v.computed("block "+what, l.Global[i]); err != nil {
 			return err
 		}
 	}
 	if items > d.GroupItems {
-		return fmt.Errorf("block %s: work-groups of %d work-items; the device has %d at most", what, items, d.GroupItems)
+		return fmt.Errorf("block %s: work-groups of %d work-items; the device allows at most %d", what, items, d.GroupItems)
 	}
 	return v.call(l.Call, layout.Device)
 }
@@ -45,7 +45,7 @@ func (v *verifier) computed(what string, e sym.Expr) error {
 	e.Vars(used)
 	for _, name := range sortedNames(used) {
 		if !v.known[name] {
-			return fmt.Errorf("%s: %s needs the symbol %q before a step has computed it", what, e, name)
+			return fmt.Errorf("%s: %s needs the symbol %q before a step computes it", what, e, name)
 		}
 	}
 	return nil
@@ -69,9 +69,9 @@ func (v *verifier) transfer(t *Transfer) error {
 	case v.p.Device == nil:
 		return fmt.Errorf("%s: the program has no device", what)
 	case a.Space == b.Space:
-		return fmt.Errorf("%s: both lie on the %s", what, a.Space)
+		return fmt.Errorf("%s: both are on the %s", what, a.Space)
 	case a.Memory == layout.Image || b.Memory == layout.Image:
-		return fmt.Errorf("%s: transfers are of buffers; kernels read and write images", what)
+		return fmt.Errorf("%s: only buffers can be transferred; kernels read and write images", what)
 	case a.In(layout.Host) != b.In(layout.Host) || from.Type != to.Type:
 		return fmt.Errorf("%s: %s %s becomes %s %s", what, from.Type, a, to.Type, b)
 	case !t.From.Bytes.Equal(t.To.Bytes):
@@ -102,7 +102,7 @@ func (v *verifier) inside(what string, r Range) error {
 func (v *verifier) fill(what string, r Range, space layout.Space) error {
 	x := r.Value
 	if done := v.filled[x]; !r.At.Is(0) && !done.Equal(r.At) {
-		return fmt.Errorf("%s: bytes %s on are written, after %s of them: want one part after the other", what, r.At, done)
+		return fmt.Errorf("%s: bytes from %s on are written after %s bytes; want contiguous parts", what, r.At, done)
 	}
 	v.filled[x] = sym.Add(r.At, r.Bytes)
 	if !v.filled[x].Equal(v.p.Bytes(x)) {
@@ -117,9 +117,9 @@ func (v *verifier) choose(c *Choose, lists [][]Step) error {
 		g, last := version.Guard, i == len(c.Versions)-1
 		if g.Always() != last {
 			if last {
-				return fmt.Errorf("%s: the last version has a guard, %s: where it does not hold none would run", c.Label, g)
+				return fmt.Errorf("%s: the last version has a guard, %s; want none, so that one version always runs", c.Label, g)
 			}
-			return fmt.Errorf("%s: version %d has no guard, so that no later one runs", c.Label, i)
+			return fmt.Errorf("%s: version %d has no guard, so later versions never run", c.Label, i)
 		}
 		for _, d := range g.Dims {
 			if err := v.computed(c.Label, sym.Add(d.A, d.B)); err != nil {
@@ -127,7 +127,7 @@ func (v *verifier) choose(c *Choose, lists [][]Step) error {
 			}
 		}
 		if slices.Contains(g.Features, "") {
-			return fmt.Errorf("%s: version %d asks for a feature without a name", c.Label, i)
+			return fmt.Errorf("%s: version %d needs a feature without a name", c.Label, i)
 		}
 	}
 	if len(c.Versions) == 0 {

@@ -21,9 +21,9 @@ func (p *Program) verifyPlaces() error {
 		case !placed:
 			return fmt.Errorf("%q has no place in memory", x.Name)
 		case at.Space != p.Space(x):
-			return fmt.Errorf("%q lies on the %s, and its place is on the %s", x.Name, p.Space(x), at.Space)
+			return fmt.Errorf("%q is on the %s, but its place is on the %s", x.Name, p.Space(x), at.Space)
 		case at.Space != layout.Host && (at.Region == Input || at.Region == Output):
-			return fmt.Errorf("%q is a caller's %s: the caller's memory is the host's", x.Name, at.within())
+			return fmt.Errorf("%q is a caller's %s; want it on the host, where the caller's memory is", x.Name, at.within())
 		}
 	}
 	for _, space := range p.spaces() {
@@ -63,10 +63,10 @@ func (p *Program) imagesApart(m *Memory, ivs []*interval) error {
 			continue
 		}
 		if at.N < 0 || at.N >= len(m.Images) {
-			return fmt.Errorf("%q lies in image %d of %d", v.Name, at.N, len(m.Images))
+			return fmt.Errorf("%q is in image %d of %d", v.Name, at.N, len(m.Images))
 		}
 		if o := last[at.N]; o != nil && o.last >= iv.first {
-			return fmt.Errorf("%q and %q live at one time and lie in image %d both", o.value.Name, v.Name, at.N)
+			return fmt.Errorf("%q and %q are live at the same time, but both are in image %d", o.value.Name, v.Name, at.N)
 		}
 		last[at.N] = iv
 	}
@@ -147,7 +147,7 @@ func (p *Program) fitsIn(space layout.Space, m *Memory, ivs []*interval, env map
 		case from < 0 || to > size:
 			return fmt.Errorf("%q lies at bytes %d to %d of %s, which has %d (%v)", iv.value.Name, from, to, where, size, env)
 		case from%m.align() != 0:
-			return fmt.Errorf("%q lies at byte %d of %s, no multiple of %d (%v)", iv.value.Name, from, where, m.align(), env)
+			return fmt.Errorf("%q is at byte %d of %s, not a multiple of %d (%v)", iv.value.Name, from, where, m.align(), env)
 		}
 	}
 	scratch, err := m.ScratchBytes.Eval(env)
@@ -185,7 +185,7 @@ func (p *Program) apart(space layout.Space, ivs []*interval, env map[string]int6
 		at, _ := find(s)
 		for _, o := range live[max(0, at-1):min(len(live), at+1)] {
 			if err == nil && o.from < s.to && s.from < o.to {
-				err = fmt.Errorf("%q and %q live at one time, at bytes %d to %d and %d to %d of the %sarena (%v)", o.value.Name, s.value.Name, o.from, o.to, s.from, s.to, in(space), env)
+				err = fmt.Errorf("%q and %q are live at the same time, at bytes %d to %d and %d to %d of the %sarena (%v)", o.value.Name, s.value.Name, o.from, o.to, s.from, s.to, in(space), env)
 			}
 		}
 		live = slices.Insert(live, at, s)

@@ -73,7 +73,7 @@ func Choose(layers []*Layer, o Options, policy Policy) (*Plan, error) {
 func (o *Options) known(layers []*Layer) error {
 	for _, name := range o.Exempt {
 		if !slices.ContainsFunc(layers, func(l *Layer) bool { return l.is(name) }) {
-			return fmt.Errorf("exempt names %s, which no layer is: want the name of a layer's weights or of its node", ir.Show(name))
+			return fmt.Errorf("exempt names %s, which is not a layer; want the name of a layer's weights or node", ir.Show(name))
 		}
 	}
 	return nil

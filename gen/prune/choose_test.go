@@ -50,7 +50,7 @@ func TestUniform(t *testing.T) {
 
 	o.Exempt = []string{"third"}
 	_, err = Choose(network(), o, nil)
-	require.ErrorContains(t, err, `exempt names "third", which no layer is`)
+	require.ErrorContains(t, err, `exempt names "third", which is not a layer`)
 }
 
 // TestPolicy: it may change the options' settings, or exempt a layer, and what it asks for is checked.
@@ -99,16 +99,16 @@ func TestOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Defaults(), o)
 	for want, text := range map[string]string{
-		"unknown field":                          `{"pattern": 8}`,
-		"trailing data":                          `{}{}`,
-		"patterns = -1; want 1 to 255, or 0":     `{"patterns": -1}`,
-		`entries of "3x"; want a size`:           `{"entries": {"3x": 4}}`,
-		`entries of "9x9"; kernels have 64 taps`: `{"entries": {"9x9": 4}}`,
-		`entries of "3x3" are 10; want 1 to 9`:   `{"entries": {"3x3": 10}}`,
-		`set = "all"`:                            `{"set": "all"}`,
-		"connectivity = 0.9":                     `{"connectivity": 0.9}`,
-		"fully_connected = -1":                   `{"fully_connected": -1}`,
-		"share = 2":                              `{"share": 2}`,
+		"unknown field":                                     `{"pattern": 8}`,
+		"trailing data":                                     `{}{}`,
+		"patterns = -1; want 1 to 255, or 0":                `{"patterns": -1}`,
+		`entries of "3x"; want a kernel size`:               `{"entries": {"3x": 4}}`,
+		`entries of "9x9"; want kernels of at most 64 taps`: `{"entries": {"9x9": 4}}`,
+		`entries of "3x3" are 10; want 1 to 9`:              `{"entries": {"3x3": 10}}`,
+		`set = "all"`:                                       `{"set": "all"}`,
+		"connectivity = 0.9":                                `{"connectivity": 0.9}`,
+		"fully_connected = -1":                              `{"fully_connected": -1}`,
+		"share = 2":                                         `{"share": 2}`,
 	} {
 		_, err := ParseOptions([]byte(text))
 		require.ErrorContains(t, err, want)

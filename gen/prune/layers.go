@@ -155,18 +155,18 @@ func (f *finder) label(n *ir.Node) string {
 // refuses says why weights cannot be pruned that a node reads, too.
 func (l *Layer) refuses(x reader) string {
 	if x.node == nil {
-		return "the network gives its weights as an output"
+		return "its weights are an output of the network"
 	}
 	if x.inside {
-		return "a branch or body reads its weights; supported are those of the model's own graph"
+		return "a branch or body reads its weights; supported are weights read only in the model's own graph"
 	}
 	r, ok := roles[x.node.Op]
 	if !ok || r.operand != x.operand {
-		return fmt.Sprintf("%s reads its weights, too", x.node.Label())
+		return fmt.Sprintf("%s also reads its weights", x.node.Label())
 	}
 	axis, groups, err := r.of(x.node, x.node.Inputs[x.operand])
 	if err != nil || axis != l.FilterAxis || groups != l.Groups {
-		return fmt.Sprintf("%s reads its weights, too, in another way", x.node.Label())
+		return fmt.Sprintf("%s also reads its weights, with another shape or axis", x.node.Label())
 	}
 	return ""
 }
@@ -180,7 +180,7 @@ func (l *Layer) unsuitable() string {
 		return "its weights have no elements"
 	}
 	if n := l.Taps(); n > fkw.MaxTaps {
-		return fmt.Sprintf("its kernels have %d taps; %d at most", n, fkw.MaxTaps)
+		return fmt.Sprintf("its kernels have %d taps; want at most %d", n, fkw.MaxTaps)
 	}
 	return ""
 }

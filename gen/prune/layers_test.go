@@ -101,13 +101,13 @@ func TestSkipped(t *testing.T) {
 		reasons[s.Name] = s.Reason
 	}
 	for name, want := range map[string]string{
-		"both":    `Mul "mul" reads its weights, too`,
-		"other":   `Gemm "turned" reads its weights, too, in another way`,
+		"both":    `Mul "mul" also reads its weights`,
+		"other":   `Gemm "turned" also reads its weights, with another shape or axis`,
 		"neg_y":   `its weights are the result of Neg "neg"`,
-		"big":     "its kernels have 81 taps; 64 at most",
+		"big":     "its kernels have 81 taps; want at most 64",
 		"up":      "weights of this operator are not pruned; supported are Conv, Gemm and MatMul",
 		"batched": "its weights have rank 3; want 2",
-		"output":  "the network gives its weights as an output",
+		"output":  "its weights are an output of the network",
 	} {
 		require.Contains(t, reasons[name], want)
 	}

@@ -71,7 +71,7 @@ func (n *Network) Take(set *masks.Set) error {
 		return err
 	}
 	if len(set.Layers) == 0 {
-		return errors.New("the masks are of no layer")
+		return errors.New("the masks do not belong to a layer")
 	}
 	for _, m := range set.Layers {
 		if n.layer(m.Name) == nil {
@@ -105,7 +105,7 @@ func (n *Network) missing(name string) error {
 			return fmt.Errorf("these weights are not pruned: %s", s.Reason)
 		}
 	}
-	return errors.New("the network has no such weights (was the mask made of another network?)")
+	return errors.New("the network has no such weights (is the mask from another network?)")
 }
 
 func (n *Network) layer(name string) *Layer {

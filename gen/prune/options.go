@@ -128,13 +128,13 @@ func (o *Options) Check() error {
 
 func checkEntries(size string, entries int) error {
 	if !kernelSize.MatchString(size) {
-		return fmt.Errorf("entries of %q; want a size of kernels, as 3x3", size)
+		return fmt.Errorf("entries of %q; want a kernel size, such as 3x3", size)
 	}
 	taps := 1
 	for _, d := range strings.Split(size, "x") {
 		n, err := strconv.Atoi(d)
 		if err != nil || n > fkw.MaxTaps || taps*n > fkw.MaxTaps {
-			return fmt.Errorf("entries of %q; kernels have %d taps at most", size, fkw.MaxTaps)
+			return fmt.Errorf("entries of %q; want kernels of at most %d taps", size, fkw.MaxTaps)
 		}
 		taps *= n
 	}
@@ -146,7 +146,7 @@ func checkEntries(size string, entries int) error {
 
 func checkRate(name string, rate float64) error {
 	if !(rate >= 1) || math.IsInf(rate, 0) {
-		return fmt.Errorf("%s = %v; want a number of 1 or more, how many times fewer kernels are kept", name, rate)
+		return fmt.Errorf("%s = %v; want a number N of 1 or more: 1 of N kernels is kept", name, rate)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func kept(n int, rate float64) int {
 func (s Settings) check(l *Layer) error {
 	switch {
 	case !(s.Connectivity >= 1) || math.IsInf(s.Connectivity, 0):
-		return fmt.Errorf("connectivity = %v; want a number of 1 or more, how many times fewer kernels are kept", s.Connectivity)
+		return fmt.Errorf("connectivity = %v; want a number N of 1 or more: 1 of N kernels is kept", s.Connectivity)
 	case !slices.Contains(Shares, s.Share):
 		return fmt.Errorf("share = %d; want one of %v", s.Share, Shares)
 	}
@@ -125,7 +125,7 @@ func (s Settings) check(l *Layer) error {
 	case len(s.Patterns) == 0:
 		table.Patterns = []fkw.Pattern{fkw.Whole(m.Taps())}
 	case len(s.Patterns) > masks.MaxPatterns:
-		return fmt.Errorf("%d patterns; %d at most", len(s.Patterns), masks.MaxPatterns)
+		return fmt.Errorf("%d patterns; want at most %d", len(s.Patterns), masks.MaxPatterns)
 	}
 	if err := table.Check(); err != nil {
 		return err

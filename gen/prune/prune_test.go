@@ -154,8 +154,8 @@ func TestRefused(t *testing.T) {
 		"share = 3; want one of [1 4 8 16]":  func(_ *Layer, _ *[]float32, s *Settings) { s.Share = 3 },
 		"pattern 1b occurs twice":            func(_ *Layer, _ *[]float32, s *Settings) { s.Patterns = []fkw.Pattern{0x1b, 0x1b} },
 		"pattern 401 has a tap beyond the 9": func(_ *Layer, _ *[]float32, s *Settings) { s.Patterns = []fkw.Pattern{0x401} },
-		"256 patterns; 255 at most":          func(_ *Layer, _ *[]float32, s *Settings) { s.Patterns = make([]fkw.Pattern, 256) },
-		"kernels of 81 taps; 64 at most": func(l *Layer, w *[]float32, s *Settings) {
+		"256 patterns; want at most 255":     func(_ *Layer, _ *[]float32, s *Settings) { s.Patterns = make([]fkw.Pattern, 256) },
+		"kernels of 81 taps; want at most 64": func(l *Layer, w *[]float32, s *Settings) {
 			l.Shape, *w, s.Patterns = []int64{1, 1, 9, 9}, make([]float32, 81), nil
 		},
 		`layer "w" (weights of Conv "n"): element`: func(_ *Layer, w *[]float32, _ *Settings) { (*w)[7] = float32(math.NaN()) },

@@ -39,7 +39,7 @@ type Report struct {
 }
 
 // Computed is the report's Kernels of this version.
-const Computed = "kernels for processors leave out weights that were dropped, unless others are estimated to be faster by a tenth (where packed is asked for, even then): those of each filter by itself in convolutions of stride 1 along rows, those at the same places in all of 8 or 16 neighbouring filters in others and in products (share = 16 suits all chips, and lets Winograd's algorithm leave out kernels of 3x3 that all of these drop)"
+const Computed = "kernels for processors skip dropped weights, unless another kernel is estimated to be faster by 10 % (with packed, always). Convolutions of stride 1 along rows skip them in each filter; other convolutions and products skip weights that all of 8 or 16 consecutive filters drop (share = 16 suits all chips, and lets Winograd's algorithm skip 3x3 kernels that all of them drop)"
 
 // Sum counts the weights and operations of layers, before and after pruning.
 type Sum struct {
@@ -212,7 +212,7 @@ func (r *Report) Warning() string {
 	if r.Retrained {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d weights were dropped without retraining, so accuracy is probably lost: give weights that were trained with the masks, or measure the accuracy and accept this warning",
+	return fmt.Sprintf("%d of %d weights were dropped without retraining, so the accuracy is probably lower; train with the masks, or measure the accuracy and accept this warning",
 		r.Changed, r.Total.Weights)
 }
 
@@ -234,7 +234,7 @@ func ParseReport(text []byte) (*Report, error) {
 		return nil, fmt.Errorf("report of pruning: %w", err)
 	}
 	if r.Kernels == "" { // which every report has
-		return nil, errors.New("report of pruning: it does not say what computes pruned layers (kernels); want what 'dnnc prune --out-report' wrote")
+		return nil, errors.New("report of pruning: it does not list the kernels of pruned layers; want the file from 'dnnc prune --out-report'")
 	}
 	return r, nil
 }

@@ -32,7 +32,7 @@ func newBlocks(t *ir.Tensor, turned bool, size int64) (*blocks, error) {
 		w.scales[column*w.count()+block], finite = s, finite && ok
 	})
 	if err == nil && !finite {
-		err = errors.New("its weights are not all finite: leave the node float")
+		err = errors.New("its weights are not all finite; leave the node float")
 	}
 	return w, err
 }

@@ -28,13 +28,13 @@ func fourBits(g *ir.Graph, s *Settings, inputs []samples.Input, alone int) (*Rep
 			if w.smaller() {
 				x.WeightBits, p.nodes[n], weights[n], r.results[n.Outputs[0]] = s.WeightBits, rules[n.Op], w, i
 			} else {
-				x.Float = fmt.Sprintf("its weights take no less memory in blocks of %d", s.BlockSize)
+				x.Float = fmt.Sprintf("its weights would not take less memory in blocks of %d", s.BlockSize)
 			}
 		}
 		r.Nodes = append(r.Nodes, x)
 	}
 	if len(p.nodes) == 0 {
-		return nil, errors.New("no weights of the model can have 4 bits: there is no MatMul or Gemm of float32 with a constant matrix as its second factor that the settings do not leave float")
+		return nil, errors.New("no weights of the model can have 4 bits; want a float32 MatMul or Gemm with a constant matrix as its second factor that the settings do not leave float")
 	}
 	if err := p.alone(r, weights, inputs[:min(alone, len(inputs))]); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func fourBits(g *ir.Graph, s *Settings, inputs []samples.Input, alone int) (*Rep
 // whyFloat says why a node's weights do not have 4 bits; empty: they may.
 func (s *Settings) whyFloat(n *ir.Node) string {
 	if s.float(n) {
-		return "the settings say so"
+		return "the settings leave it float"
 	}
 	if n.Op != "MatMul" && n.Op != "Gemm" {
 		return "no MatMul or Gemm"
@@ -70,7 +70,7 @@ func (s *Settings) whyFloat(n *ir.Node) string {
 	case !plain || n.Int("transA", 0) != 0:
 		return "it has alpha, beta or transA"
 	case n.Input(r.bias) != nil && r.added(n, channels) == nil:
-		return "its bias is no constant with a number for each column"
+		return "its bias is not a constant with a number for each column"
 	}
 	return ""
 }

@@ -167,9 +167,9 @@ func TestFourBitsFloat(t *testing.T) {
 		{"a constant first factor", "%r ?[*] = Transpose.13(%m) {perm = [1, 0]} \"r\"\n%z ?[*] = MatMul.13(%t, %r) \"n\"", "its second factor is not constant"},
 		{"alpha", "%z ?[*] = Gemm.13(%m, %w) {alpha = f32 0.5} \"n\"", "it has alpha, beta or transA"},
 		{"transA", "%r ?[*] = Transpose.13(%m) {perm = [1, 0]} \"r\"\n%z ?[*] = Gemm.13(%r, %w) {transA = 1} \"n\"", "it has alpha, beta or transA"},
-		{"a bias for each element", "%z ?[*] = Gemm.13(%m, %w, %each) \"n\"", "its bias is no constant with a number for each column"},
-		{"a short sum", "const @n i64[2] = {-1, 3}\n%h ?[*] = Reshape.14(%y, @n) \"h\"\n%z ?[*] = MatMul.13(%h, %small) \"n\"", "its weights take no less memory in blocks of 32"},
-		{"the settings", "%z ?[*] = Gemm.13(%m, %w) \"head\"", "the settings say so"},
+		{"a bias for each element", "%z ?[*] = Gemm.13(%m, %w, %each) \"n\"", "its bias is not a constant with a number for each column"},
+		{"a short sum", "const @n i64[2] = {-1, 3}\n%h ?[*] = Reshape.14(%y, @n) \"h\"\n%z ?[*] = MatMul.13(%h, %small) \"n\"", "its weights would not take less memory in blocks of 32"},
+		{"the settings", "%z ?[*] = Gemm.13(%m, %w) \"head\"", "the settings leave it float"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := product(t, 17, first+c.node+"\noutput %y\noutput %z\n")
@@ -203,7 +203,7 @@ func TestFourBitsErrors(t *testing.T) {
 	require.ErrorContains(t, err, "no weights of the model can have 4 bits")
 	settings.Float = []string{"head"}
 	_, err = Run(product(t, 17, text), settings, nil, 0)
-	require.ErrorContains(t, err, `the settings leave "head" float, which is neither`)
+	require.ErrorContains(t, err, `the settings leave "head" float, but the model has no node or operator of this name`)
 	g := product(t, 17, text)
 	g.Nodes[0].Inputs[1].Const.Data[7] = 0x7f
 	g.Nodes[0].Inputs[1].Const.Data[6] = 0xc0

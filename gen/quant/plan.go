@@ -81,12 +81,12 @@ func (p *plan) named() error {
 	}
 	for _, name := range p.settings.Float {
 		if !known[name] {
-			return fmt.Errorf("the settings leave %s float, which is neither the name of a node nor an operator of the model", ir.Show(name))
+			return fmt.Errorf("the settings leave %s float, but the model has no node or operator of this name", ir.Show(name))
 		}
 	}
 	for _, name := range p.settings.Wide {
 		if !slices.ContainsFunc(p.g.Nodes, func(n *ir.Node) bool { return n.Name == name }) {
-			return fmt.Errorf("the settings give %s 16 bits, which is no node of the model", ir.Show(name))
+			return fmt.Errorf("the settings set 16 bits for %s, but the model has no node of this name", ir.Show(name))
 		}
 	}
 	return nil

@@ -23,10 +23,10 @@ func Run(g *ir.Graph, s Settings, inputs []samples.Input, alone int) (*Report, e
 		return fourBits(g, &s, inputs, alone)
 	}
 	if len(inputs) == 0 {
-		return nil, errors.New("there are no inputs to calibrate with")
+		return nil, errors.New("there are no inputs for the calibration")
 	}
 	if g.Opset < oldestWide && (integers[s.Activations].Size() > 1 || len(s.Wide) > 0) {
-		return nil, fmt.Errorf("activations of 16 bits need opset %d or later, and the model has opset %d: export it anew, or take 8 bits", oldestWide, g.Opset)
+		return nil, fmt.Errorf("activations of 16 bits need opset %d or later, and the model has opset %d; export it again, or use 8 bits", oldestWide, g.Opset)
 	}
 	if err := raise(g); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func Run(g *ir.Graph, s Settings, inputs []samples.Input, alone int) (*Report, e
 		return nil, err
 	}
 	if len(p.nodes) == 0 {
-		return nil, errors.New("no node of the model can be quantized: there is no product with float32 operands that the settings do not leave float")
+		return nil, errors.New("no node of the model can be quantized; want a product with float32 operands that the settings do not leave float")
 	}
 	if err := p.calibrate(inputs); err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func raise(g *ir.Graph) error {
 func raiseNodes(g *ir.Graph, from int) error {
 	for _, n := range g.Nodes {
 		if n.Version < formed[n.Op] {
-			return n.Errorf("the model has opset %d, in which this operator is not what it is in opset %d, which scales by channel need: export the model with opset %d or later", from, oldest, oldest)
+			return n.Errorf("the model has opset %d, in which this operator differs from opset %d, and scales by channel need the latter; export the model with opset %d or later", from, oldest, oldest)
 		}
 		if row := ops.Lookup(n.Op); row != nil {
 			n.Version = row.Definition(oldest)

@@ -317,9 +317,9 @@ func TestFloat(t *testing.T) {
 		case "scores":
 			require.Empty(t, n.Float)
 		case "first", "depthwise":
-			require.Equal(t, "the settings say so", n.Float)
+			require.Equal(t, "the settings leave it float", n.Float)
 		case "sum":
-			require.Equal(t, "nothing that it reads is quantized", n.Float)
+			require.Equal(t, "no operand is quantized", n.Float)
 		}
 	}
 }
@@ -366,7 +366,7 @@ output %y
 	require.Equal(t, float64(mostDB), *report.Outputs[0].SQNR)
 	require.Nil(t, report.Outputs[1].SQNR, "some small numbers became zeros\n%s", report.Text())
 	require.Contains(t, report.Text(), "output y: of another size than the float model's on some input")
-	require.ErrorContains(t, report.Compare(build(), g, inputs(4), []int64{1, 2, 3, 0, 1, 2, 3, 0}), "labels want a row of scores")
+	require.ErrorContains(t, report.Compare(build(), g, inputs(4), []int64{1, 2, 3, 0, 1, 2, 3, 0}), "labels need a row of scores")
 }
 
 // TestErrors are what is refused.
@@ -376,9 +376,9 @@ func TestErrors(t *testing.T) {
 		settings         Settings
 		inputs           []samples.Input
 	}{
-		{"no inputs", network, "no inputs to calibrate with", Defaults(), nil},
-		{"a name that is none", network, `the settings leave "head" float, which is neither`, with(func(s *Settings) { s.Float = []string{"head"} }), inputs(1)},
-		{"16 bits for none", strings.Replace(network, "Flatten.13", "Flatten.21", 1), `the settings give "head" 16 bits`, with(func(s *Settings) { s.Wide = []string{"head"} }), inputs(1)},
+		{"no inputs", network, "there are no inputs for the calibration", Defaults(), nil},
+		{"a name that is none", network, `the settings leave "head" float, but the model has no node or operator of this name`, with(func(s *Settings) { s.Float = []string{"head"} }), inputs(1)},
+		{"16 bits for none", strings.Replace(network, "Flatten.13", "Flatten.21", 1), `the settings set 16 bits for "head", but the model has no node of this name`, with(func(s *Settings) { s.Wide = []string{"head"} }), inputs(1)},
 		{"16 bits of an old opset", network, "activations of 16 bits need opset 21 or later, and the model has opset 17", with(func(s *Settings) { s.Activations = "int16" }), inputs(1)},
 		{"nothing to quantize", "symbol N 1..16\ninput %x f32[N, 3, 8, 8]\n%y f32[N, 3, 8, 8] = Exp.13(%x) \"e\"\noutput %y\n", "no node of the model can be quantized", Defaults(), inputs(1)},
 		{"values that are not finite", network, "is not finite on the calibration's inputs", Defaults(), []samples.Input{{
@@ -471,16 +471,16 @@ func TestSettings(t *testing.T) {
 		`{"bits": 8}`:             "unknown field",
 		`{} {}`:                   "trailing data",
 		`{"weight_bits": 2}`:      "weight_bits 2; supported are 8, 4",
-		`{"block_size": 64}`:      "block_size 64 is of weights of 4 bits",
+		`{"block_size": 64}`:      "block_size 64 is only for weights of 4 bits",
 
 		`{"weight_bits": 4, "block_size": 48}`:      "block_size 48; supported are 16, 32, 64, 128, 256",
-		`{"weight_bits": 4, "activations": "int8"}`: "activations is of weight_bits 8",
-		`{"weight_bits": 4, "range": "mse"}`:        "range is of weight_bits 8",
-		`{"weight_bits": 4, "percentile": 99}`:      "percentile is of weight_bits 8",
-		`{"weight_bits": 4, "per_channel": false}`:  "per_channel is of weight_bits 8",
-		`{"weight_bits": 4, "correct_bias": false}`: "correct_bias is of weight_bits 8",
-		`{"weight_bits": 4, "equalize": true}`:      "equalize is of weight_bits 8",
-		`{"weight_bits": 4, "wide": ["a"]}`:         "wide is of weight_bits 8",
+		`{"weight_bits": 4, "activations": "int8"}`: "activations is only for weight_bits 8",
+		`{"weight_bits": 4, "range": "mse"}`:        "range is only for weight_bits 8",
+		`{"weight_bits": 4, "percentile": 99}`:      "percentile is only for weight_bits 8",
+		`{"weight_bits": 4, "per_channel": false}`:  "per_channel is only for weight_bits 8",
+		`{"weight_bits": 4, "correct_bias": false}`: "correct_bias is only for weight_bits 8",
+		`{"weight_bits": 4, "equalize": true}`:      "equalize is only for weight_bits 8",
+		`{"weight_bits": 4, "wide": ["a"]}`:         "wide is only for weight_bits 8",
 	} {
 		_, err := Parse([]byte(text))
 		require.ErrorContains(t, err, want, text)

@@ -90,17 +90,17 @@ func (p *plan) why(n *ir.Node) string {
 	case ok:
 		return ""
 	case p.settings.float(n):
-		return "the settings say so"
+		return "the settings leave it float"
 	case !floats(n):
-		return "its result is none of f32"
+		return "its result is not f32"
 	case named && !known:
-		return "integers have no factors as its attributes say"
+		return "integers do not support the factors in its attributes"
 	case !known:
 		return "no rule for the operator"
 	case r.moves:
-		return "what it moves is float"
+		return "it moves floats"
 	}
-	return "nothing that it reads is quantized"
+	return "no operand is quantized"
 }
 
 // ratio gathers signal and noise, of values of the same shapes.
@@ -248,7 +248,7 @@ func (c *comparison) input(float, quantized *ir.Graph, in samples.Input) error {
 // classes are the places of the greatest elements of a tensor's rows.
 func classes(t *ir.Tensor) ([]int64, error) {
 	if len(t.Shape) != 2 || t.Shape[1] == 0 {
-		return nil, fmt.Errorf("the first output has shape %v; labels want a row of scores for each image", t.Shape)
+		return nil, fmt.Errorf("the first output has shape %v; labels need a row of scores for each image", t.Shape)
 	}
 	xs, err := edit.Floats(t)
 	if err != nil {

@@ -85,7 +85,7 @@ func (s *Settings) checkBits() error {
 	case s.WeightBits != 8 && s.WeightBits != 4:
 		return fmt.Errorf("weight_bits %d; supported are 8, 4", s.WeightBits)
 	case s.WeightBits == 8 && s.BlockSize != plain.BlockSize:
-		return fmt.Errorf("block_size %d is of weights of 4 bits: leave it out, or set weight_bits to 4", s.BlockSize)
+		return fmt.Errorf("block_size %d is only for weights of 4 bits; leave it out, or set weight_bits to 4", s.BlockSize)
 	case s.WeightBits == 8:
 		return nil
 	case !slices.Contains(blockSizes, s.BlockSize):
@@ -104,7 +104,7 @@ func (s *Settings) checkBits() error {
 		{"wide", len(s.Wide) > 0},
 	} {
 		if of8.set {
-			return fmt.Errorf("%s is of weight_bits 8: with weight_bits 4 activations and biases stay float, and weights have a scale for each block: leave it out", of8.name)
+			return fmt.Errorf("%s is only for weight_bits 8; leave it out, because with weight_bits 4 activations and biases stay float and weights have a scale for each block", of8.name)
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ type placed struct {
 func (f *File) parse(header []byte) ([]placed, error) {
 	d := json.NewDecoder(bytes.NewReader(header))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("the header is no JSON object (is it a safetensors file?)")
+		return nil, fmt.Errorf("the header is not a JSON object (is it a safetensors file?)")
 	}
 	seen := map[string]bool{}
 	var out []placed
@@ -126,7 +126,7 @@ func (f *File) place(file *ir.File, entries []placed, begin int64) error {
 		at = e.Offsets[1]
 	}
 	if at != file.Size-begin {
-		return fmt.Errorf("the tensors have %d bytes, and the file %d for them (is it cut off?)", at, file.Size-begin)
+		return fmt.Errorf("the tensors need %d bytes; the file has %d for them (is it cut off?)", at, file.Size-begin)
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (e *placed) tensor(file *ir.File, begin, at int64) (*ir.Tensor, error) {
 	first, end := e.Offsets[0], e.Offsets[1]
 	switch size := n * int64(t.Size()); {
 	case first != at:
-		return nil, fmt.Errorf("its elements begin at byte %d; want %d, where those before it end", first, at)
+		return nil, fmt.Errorf("its elements begin at byte %d; want %d, the end of the tensor before", first, at)
 	case end < first || end-first != size:
 		return nil, fmt.Errorf("data_offsets %d to %d; the shape %v of %s needs %d bytes", first, end, e.Shape, e.Type, size)
 	case end > file.Size-begin:

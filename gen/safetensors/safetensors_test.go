@@ -60,10 +60,10 @@ func TestForeign(t *testing.T) {
 // TestRefused: broken files.
 func TestRefused(t *testing.T) {
 	for want, b := range map[string][]byte{
-		"has 3 bytes":                  {1, 2, 3},
-		"at most":                      binary.LittleEndian.AppendUint64(nil, 1<<40),
-		"a header of 9 bytes":          append(binary.LittleEndian.AppendUint64(nil, 9), "{}"...),
-		"no JSON object":               file("[]"),
+		"has 3 bytes":         {1, 2, 3},
+		"at most":             binary.LittleEndian.AppendUint64(nil, 1<<40),
+		"a header of 9 bytes": append(binary.LittleEndian.AppendUint64(nil, 9), "{}"...),
+		"the header is not a JSON object (is it a safetensors file?)": file("[]"),
 		"unexpected EOF":               file(`{"a":{"dtype":"U8"`),
 		"trailing data":                file(`{}{}`),
 		`has "a" twice`:                file(`{"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}}`),
@@ -75,7 +75,7 @@ func TestRefused(t *testing.T) {
 		"begin at byte 1; want 0":      file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 1, 2),
 		"begin at byte 0; want 1":      file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 1),
 		"beyond the file's 1":          file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}`, 1),
-		"have 1 bytes, and the file 2": file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 1, 2),
+		"need 1 bytes; the file has 2": file(`{"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`, 1, 2),
 		"cannot unmarshal":             file(`{"__metadata__":{"a":1}}`),
 		"cannot unmarshal string":      file(`{"a":"b"}`),
 	} {

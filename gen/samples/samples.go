@@ -59,7 +59,7 @@ func Read(g *ir.Graph, file *ir.File) ([]Input, error) {
 			}
 		}
 		if len(parts) != len(out) {
-			return nil, fmt.Errorf("tensor %s is %d inputs; tensor %s is %d", ir.Show(v.Name), len(parts), ir.Show(g.Inputs[0].Name), len(out))
+			return nil, fmt.Errorf("tensor %s has %d inputs; tensor %s has %d", ir.Show(v.Name), len(parts), ir.Show(g.Inputs[0].Name), len(out))
 		}
 		for k, p := range parts {
 			out[k][v.Name] = p
@@ -87,7 +87,7 @@ func Labels(g *ir.Graph, file *ir.File) ([]int64, error) {
 		return nil, fmt.Errorf("tensor %s has type %s and shape %v; want integers and one dimension", labels, t.Type, t.Shape)
 	}
 	if images := f.Tensor(g.Inputs[0].Name); images != nil && len(images.Shape) > 0 && images.Shape[0] != t.Shape[0] {
-		return nil, fmt.Errorf("%d labels of %d images", t.Shape[0], images.Shape[0])
+		return nil, fmt.Errorf("%d labels for %d images", t.Shape[0], images.Shape[0])
 	}
 	return t.Ints()
 }
@@ -108,13 +108,13 @@ func split(v *ir.Value, t *ir.Tensor) ([]*ir.Tensor, error) {
 	case t.Type != v.Type:
 		return nil, fmt.Errorf("type %s; the model wants %s", t.Type, v.Type)
 	case v.HasShape && len(v.Shape) == 0:
-		return nil, errors.New("the model wants one number; only inputs with a first dimension, of which there may be more, are supported")
+		return nil, errors.New("the model wants one number; only inputs with a first dimension, for several samples, are supported")
 	case !v.HasShape || len(t.Shape) != len(v.Shape):
 		return nil, fmt.Errorf("shape %v; the model wants %v", t.Shape, v.Shape)
 	}
 	for i, d := range v.Shape[1:] {
 		if c, ok := d.Const(); ok && c != t.Shape[i+1] {
-			return nil, fmt.Errorf("shape %v; the model wants %v, of the first dimension any multiple", t.Shape, v.Shape)
+			return nil, fmt.Errorf("shape %v; the model wants %v, or a multiple of the first dimension", t.Shape, v.Shape)
 		}
 	}
 	each, fixed := v.Shape[0].Const()

@@ -128,7 +128,7 @@ func Check(name string, result ir.DType, args []ir.DType) error {
 	}
 	got, err := ResultType(name, args)
 	if err == nil && got != result {
-		err = fmt.Errorf("scalar function %q of %s gives %s, not %s", name, list(args), got, result)
+		err = fmt.Errorf("scalar function %q of %s returns %s, not %s", name, list(args), got, result)
 	}
 	return err
 }
@@ -184,7 +184,7 @@ func (r *Row) checkArgs(args []ir.DType, target ir.DType) error {
 		return fmt.Errorf("scalar function %q takes %s, not %s", r.Name, r.Kinds, rest[0])
 	}
 	if r.converts() && !r.Kinds.Has(target) {
-		return fmt.Errorf("scalar function %q cannot give %s", r.Name, target)
+		return fmt.Errorf("scalar function %q cannot return %s", r.Name, target)
 	}
 	if r.Result == Reinterpret && (target.Size() != rest[0].Size() || half(target) || half(rest[0])) {
 		return fmt.Errorf("scalar function %q wants types of one size, f16 and bf16 apart, found %s and %s", r.Name, rest[0], target)

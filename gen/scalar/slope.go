@@ -115,7 +115,7 @@ func parseFormula(s string) (f *Formula, rest string, err error) {
 		f.Args, rest = append(f.Args, arg), after
 	}
 	if row := Lookup(word); rest == "" || row == nil || row.Arity != len(f.Args) {
-		return nil, rest, fmt.Errorf("a call of %q that is none", word)
+		return nil, rest, fmt.Errorf("a malformed call of %q", word)
 	}
 	return f, rest[1:], nil
 }

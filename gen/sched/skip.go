@@ -60,7 +60,7 @@ func Needed(lo, hi, place, reach, step, n int64) (from, to int64) {
 func (v *verifier) skips(n int) error {
 	t := v.s.Stages[n].Tile
 	if t.Skips < 0 || t.Skips > MostSkips || t.Skips > 0 && len(v.w.CopiedZeros(n)) == 0 {
-		return fmt.Errorf("padding is left out in %d ways: want at most %d, of a factor that a stage copies with zeros around", t.Skips, MostSkips)
+		return fmt.Errorf("padding is skipped in %d ways; want at most %d, for a factor that a stage copies with zeros around it", t.Skips, MostSkips)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (s *Stage) Spans(st *te.Stage) ([]Span, error) {
 			}
 			if x != nil {
 				if x.Size < 1 || r != nil && (r.Extent%x.Size != 0 || x.ragged(a)) {
-					return nil, fmt.Errorf("split of %s into parts of %d: want an axis that is computed whole, or whole parts of it", a.Var, x.Size)
+					return nil, fmt.Errorf("split of %s into parts of %d; want an axis computed as a whole, or whole parts of it", a.Var, x.Size)
 				}
 				if p.Name, p.Step, p.Extent = x.Outer, x.Size, sym.CeilDiv(p.Extent, sym.Const(x.Size), nil); !s.joined(x.Outer) {
 					out = append(out, p)
@@ -69,7 +69,7 @@ func (s *Stage) Spans(st *te.Stage) ([]Span, error) {
 	for i, l := range s.Loops {
 		k := slices.IndexFunc(out, func(p Span) bool { return p.Name == l.Axis })
 		if k < 0 {
-			return nil, fmt.Errorf("loop %s walks %q, which is no axis of the stage", l.Var, l.Axis)
+			return nil, fmt.Errorf("loop %s walks %q, which is not an axis of the stage", l.Var, l.Axis)
 		}
 		out[k].Loops = append(out[k].Loops, i)
 	}
@@ -110,13 +110,13 @@ func (s *Stage) join(st *te.Stage, j Join) (Span, error) {
 		p := Span{Name: j.Name, Reduce: i == 1, Step: 1, Extent: sym.Const(1)}
 		for k, a := range axes[first : first+len(j.Axes)] {
 			if a.Var != j.Axes[k] || s.region(a.Var) != nil {
-				return p, fmt.Errorf("join %s: %v are no neighbouring axes that are computed whole", j.Name, j.Axes)
+				return p, fmt.Errorf("join %s: %v are not consecutive axes computed as a whole", j.Name, j.Axes)
 			}
 			p.Axes, p.Extent = append(p.Axes, a), sym.Mul(p.Extent, a.Extent)
 		}
 		return p, nil
 	}
-	return Span{}, fmt.Errorf("join %s: %v are no neighbouring axes of the stage", j.Name, j.Axes)
+	return Span{}, fmt.Errorf("join %s: %v are not consecutive axes of the stage", j.Name, j.Axes)
 }
 
 // Within is how many points of its span one iteration of loop i stands for.

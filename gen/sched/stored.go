@@ -63,9 +63,9 @@ func (s *Schedule) Nonzeros(w *Work, n int) (*Nonzeros, error) {
 	case reads == 0 && !loops:
 		return nil, nil
 	case reads != 1:
-		return nil, fmt.Errorf("it reads encoded constants %d times; loops over what is stored want one", reads)
+		return nil, fmt.Errorf("it reads encoded constants %d times; loops over stored weights support one", reads)
 	case !factor(st, load):
-		return nil, fmt.Errorf("what is not stored of operand %d counts as zero, and the stage is no sum of its products", z.Operand)
+		return nil, fmt.Errorf("weights that operand %d does not store count as zero, but the stage is not a sum of products with it", z.Operand)
 	}
 	e, err := fkw.Parse(s.Place(w, load.Source).Encoding)
 	if err != nil {
@@ -107,7 +107,7 @@ func (z *Nonzeros) axes(w *Work, st *te.Stage, l te.Load) error {
 		}
 		k := slices.IndexFunc(from, func(a te.Axis) bool { return e.Equal(sym.Var(a.Var)) })
 		if k < 0 || !from[k].Extent.Equal(w.Operands[z.Operand].Shape[d]) {
-			return fmt.Errorf("index %d is %s; encoding fkw wants filters by an axis of the result, then channels and taps by axes of the sum, all of them", d, e)
+			return fmt.Errorf("index %d is %s; encoding fkw wants filters indexed by an axis of the result, then channels and taps by all axes of the sum", d, e)
 		}
 		of = append(of, from[k])
 	}
@@ -117,7 +117,7 @@ func (z *Nonzeros) axes(w *Work, st *te.Stage, l te.Load) error {
 	if planes > 0 {
 		z.Plane = of[0]
 		if of = of[1:]; !z.Plane.Extent.Is(z.Planes) || z.Plane.Var == of[0].Var {
-			return fmt.Errorf("axis %s walks %s planes; encoding fkw has %d, which no filters are", z.Plane.Var, z.Plane.Extent, z.Planes)
+			return fmt.Errorf("axis %s walks %s planes; encoding fkw has %d, which are not filters", z.Plane.Var, z.Plane.Extent, z.Planes)
 		}
 	}
 	z.Filter, z.Channel, z.Taps = of[0], of[1], of[2:]
@@ -129,7 +129,7 @@ func (z *Nonzeros) axes(w *Work, st *te.Stage, l te.Load) error {
 	filters, _ := z.Filter.Extent.Const()
 	channels, _ := z.Channel.Extent.Const()
 	if most := z.Stored(filters); z.Encoding.Kernels > most*channels {
-		return fmt.Errorf("%d kernels are stored, of %d x %d", z.Encoding.Kernels, most, channels)
+		return fmt.Errorf("%d kernels are stored; want at most %d x %d", z.Encoding.Kernels, most, channels)
 	}
 	return z.Fits(n)
 }
@@ -145,7 +145,7 @@ func (z *Nonzeros) loops(sc *Stage, st *te.Stage) error {
 	for _, p := range spans {
 		plane := func(a te.Axis) bool { return z.Planes > 0 && a.Var == z.Plane.Var }
 		if slices.ContainsFunc(p.Axes, plane) && slices.ContainsFunc(p.Loops, func(i int) bool { return sc.Loops[i].Edge == RoundUp }) {
-			return fmt.Errorf("operand %d is encoded: loops of %s go on beyond its %d planes, of which nothing is stored", z.Operand, z.Plane.Var, z.Planes)
+			return fmt.Errorf("operand %d is encoded: loops of %s exceed its %d stored planes", z.Operand, z.Plane.Var, z.Planes)
 		}
 		if len(p.Loops) == 0 || !sc.Loops[p.Loops[0]].Stored {
 			continue
@@ -161,15 +161,15 @@ func (z *Nonzeros) loops(sc *Stage, st *te.Stage) error {
 		}
 	}
 	if x := sc.split(z.Filter.Var); x != nil && (z.Share > 1 || x.ragged(z.Filter)) {
-		return fmt.Errorf("operand %d is encoded: filters %s, which are stored by %d, are dealt out by %d: want those that share nothing, and as many for all", z.Operand, z.Filter.Var, z.Share, x.Size)
+		return fmt.Errorf("operand %d is encoded: filters %s are stored in groups of %d and split by %d; want filters without sharing, in equal parts", z.Operand, z.Filter.Var, z.Share, x.Size)
 	}
 	parts := slices.ContainsFunc(sc.Loops[:z.Filters+1], func(l Loop) bool { return z.walksFilters(sc, l.Axis) && !l.Stored })
 	if z.Filters < 0 || z.Kernels < z.Filters || parts {
-		return fmt.Errorf("operand %d is encoded: want a stored loop of %s by %d, and within it one of the channels and taps, joined, or of those of a block of channels", z.Operand, z.Filter.Var, z.Share)
+		return fmt.Errorf("operand %d is encoded; want a stored loop of %s by %d, and within it one over the joined channels and taps, of all channels or of a block", z.Operand, z.Filter.Var, z.Share)
 	}
 	for i, l := range sc.Loops {
 		if l.Stored && !z.walks(sc, i) {
-			return fmt.Errorf("loop %s (%s) over what is stored: want one over filters, or some, of tasks or serial, and one over kernels, serial or the sum of a tile", l.Var, l.Kind)
+			return fmt.Errorf("loop %s (%s) over stored weights; want a task or serial loop over filters, and a serial loop or a tile's sum over kernels", l.Var, l.Kind)
 		}
 	}
 	return nil

@@ -118,11 +118,11 @@ func Parse(text string) (*Schedule, error) {
 	s := &Schedule{}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) > maxLines {
-		return nil, fmt.Errorf("schedule of %d lines; %d at most", len(lines), maxLines)
+		return nil, fmt.Errorf("schedule of %d lines; want at most %d", len(lines), maxLines)
 	}
 	for i, l := range lines {
 		if len(l) > maxLine {
-			return nil, fmt.Errorf("line %d of the schedule has %d bytes; %d at most", i+1, len(l), maxLine)
+			return nil, fmt.Errorf("line %d of the schedule has %d bytes; want at most %d", i+1, len(l), maxLine)
 		}
 		if err := s.parse(l); err != nil {
 			return nil, fmt.Errorf("line %d of the schedule, %q: %w", i+1, l, err)
@@ -147,7 +147,7 @@ func (s *Schedule) parse(line string) error {
 	case !inner:
 		return fmt.Errorf("want stage or value")
 	case len(s.Stages) == 0 || len(s.Values) > 0:
-		return fmt.Errorf("it is part of no stage")
+		return fmt.Errorf("it does not belong to a stage")
 	}
 	t := &s.Stages[len(s.Stages)-1]
 	switch {
@@ -166,7 +166,7 @@ func (s *Schedule) parse(line string) error {
 	}
 	of, what, ok := strings.Cut(rest, " = ")
 	if !ok || !isName(of) {
-		return fmt.Errorf("want %s NAME and what it is", word)
+		return fmt.Errorf("want %s NAME and its definition", word)
 	}
 	switch word {
 	case "region":

@@ -93,11 +93,11 @@ func (v *verifier) at(n int) error {
 	at, last := v.s.Stages[n].At, n == len(v.s.Stages)-1
 	switch {
 	case last && at != Root:
-		return fmt.Errorf("it gives the results, and is placed at stage %d", at.Stage)
+		return fmt.Errorf("it computes the results, but is placed at stage %d", at.Stage)
 	case last:
 		return nil
 	case at == Root:
-		return fmt.Errorf("it is placed nowhere: a stage that is a launch of its own is a block of its own")
+		return fmt.Errorf("it has no place; a stage with its own launch needs its own block")
 	case at.Stage <= n || at.Stage >= len(v.s.Stages):
 		return fmt.Errorf("it is placed at stage %d; want one from %d to %d", at.Stage, n+1, len(v.s.Stages)-1)
 	}
@@ -107,7 +107,7 @@ func (v *verifier) at(n int) error {
 		return fmt.Errorf("it is placed at loop %s, which stage %d does not have", at.Loop, at.Stage)
 	}
 	if l.Kind.Tile() {
-		return fmt.Errorf("it is placed at loop %s of a tile, which is one call", at.Loop)
+		return fmt.Errorf("it is placed at loop %s within a tile, which is one call", at.Loop)
 	}
 	for i := len(outer.Loops) - 1; i >= 0 && outer.Loops[i].Var != at.Loop; i-- {
 		k := outer.Loops[i].Kind
@@ -127,7 +127,7 @@ func (v *verifier) at(n int) error {
 func (v *verifier) keeps(n int) error {
 	for part := range v.w.Stages[n].Results {
 		if x := v.s.Place(v.w, te.Source{Stage: true, N: n, Part: part}); x.Space != Worker || x.Fold.Points > 0 {
-			return fmt.Errorf("tasks that follow each other find it in the worker's memory: want all of its points there")
+			return fmt.Errorf("consecutive tasks share it in the worker's memory; want all of its points there")
 		}
 	}
 	return nil

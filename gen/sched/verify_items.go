@@ -18,9 +18,9 @@ func (v *verifier) items(n int) error {
 		of, known := sym.FloorDiv(v.span(n, i).Extent, sym.Const(v.s.Stages[n].Within(i)), v.facts).Const()
 		switch {
 		case last >= 0 && last != i-1:
-			return fmt.Errorf("loop %s over work-items is not right in loop %s over others", l.Var, v.s.Stages[n].Loops[last].Var)
+			return fmt.Errorf("loop %s over work-items must be nested directly in loop %s over work-items", l.Var, v.s.Stages[n].Loops[last].Var)
 		case l.Size == 0 && !known || l.Edge != Exact:
-			return fmt.Errorf("loop %s is over work-items, of which a group has a constant number", l.Var)
+			return fmt.Errorf("loop %s over work-items has a variable number of iterations; want a constant", l.Var)
 		case l.Size > 0:
 			of = l.Size
 		}
@@ -40,7 +40,7 @@ func (v *verifier) ahead(n int) error {
 	}
 	place := v.s.Place(v.w, te.Source{Stage: true, N: n})
 	if sc.At == Root || place.Space != Local || st.Combine != nil || len(st.Results) != 1 || sc.Tile != nil {
-		return fmt.Errorf("it is fetched ahead: want one copy at a loop, without a sum, in space %s", Local)
+		return fmt.Errorf("it is fetched ahead; want one copy at a loop, without a sum, in space %s", Local)
 	}
 	computed := false
 	for _, e := range st.Exprs() {
@@ -50,11 +50,11 @@ func (v *verifier) ahead(n int) error {
 		})
 	}
 	if computed {
-		return fmt.Errorf("it is fetched ahead, and reads a stage, which has what another iteration needs then: want operands alone")
+		return fmt.Errorf("it is fetched ahead, but reads a stage, which would have values of another iteration; want only operands")
 	}
 	for _, l := range sc.Loops {
 		if l.Kind != Item && l.Kind != Serial || l.Edge != Exact || l.Stored {
-			return fmt.Errorf("it is fetched ahead by loop %s of kind %s: want items and serial loops, of exactly their extents", l.Var, l.Kind)
+			return fmt.Errorf("it is fetched ahead by loop %s of kind %s; want item and serial loops of exactly their extents", l.Var, l.Kind)
 		}
 	}
 	outer := &v.s.Stages[sc.At.Stage]
@@ -68,7 +68,7 @@ func (v *verifier) ahead(n int) error {
 			continue
 		}
 		if _, known := p.Extent.Const(); outer.Loops[i].Kind != Serial || !known {
-			return fmt.Errorf("it is fetched ahead of the iterations of loop %s of kind %s over %s points: want a serial one over a constant", sc.At.Loop, outer.Loops[i].Kind, p.Extent)
+			return fmt.Errorf("it is fetched ahead in loop %s of kind %s over %s points; want a serial loop over a constant number", sc.At.Loop, outer.Loops[i].Kind, p.Extent)
 		}
 	}
 	return nil

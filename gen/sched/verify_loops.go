@@ -15,7 +15,7 @@ func (v *verifier) loop(n, i int) error {
 		return fmt.Errorf("stage %d has a loop of this name", other)
 	}
 	if v.named[l.Var] > 0 || !isName(l.Var) {
-		return fmt.Errorf("the name is one of an axis or a symbol, or none")
+		return fmt.Errorf("the name is empty, or an axis or symbol has it")
 	}
 	v.owner[l.Var] = n
 	p := v.span(n, i)
@@ -23,7 +23,7 @@ func (v *verifier) loop(n, i int) error {
 	case l.Size < 0:
 		return fmt.Errorf("%d points", l.Size)
 	case l.Size == 0 && l.Edge != Exact && !v.cuts(n, i):
-		return fmt.Errorf("it walks what is left of %s: edges are of loops within", l.Axis)
+		return fmt.Errorf("it walks the rest of %s; only inner loops have edges", l.Axis)
 	case k == Unroll:
 		if err := v.unroll(n, i); err != nil {
 			return err
@@ -31,7 +31,7 @@ func (v *verifier) loop(n, i int) error {
 	case (k == Sum || k == Dot) != p.Reduce && k.Tile():
 		return fmt.Errorf("kind %s, and %s is%s an axis of the reduction", k, l.Axis, map[bool]string{false: " not"}[p.Reduce])
 	case (k == Task || k == Group || k == Item || k == Vector) && p.Reduce:
-		return fmt.Errorf("its iterations add to one accumulator, and run at once as kind %s", k)
+		return fmt.Errorf("its iterations add to one accumulator, but run in parallel as kind %s", k)
 	case (k == Group || k == Item) && !v.t.WorkItems():
 		return fmt.Errorf("kind %s: the chip %s has no work-items", k, v.t.Name)
 	}
@@ -63,14 +63,14 @@ func (v *verifier) covers(sc *Stage, p Span) error {
 	for k, i := range p.Loops {
 		l := sc.Loops[i]
 		if l.Size == 0 && k > 0 {
-			return fmt.Errorf("loop %s walks what is left of %s within another loop of it", l.Var, p.Name)
+			return fmt.Errorf("loop %s walks the rest of %s within another loop of it", l.Var, p.Name)
 		}
 		if k > 0 {
 			whole *= l.Size
 		}
 	}
 	if x := sc.inner(p.Name); x != nil && x.ragged(p.Axes[0]) && !sc.RoundsUp(x) && (len(p.Loops) != 1 || sc.Cut(p.Loops[0]) == nil) {
-		return fmt.Errorf("the last part of %s has fewer points: want one loop of %s that is clipped", x.Axis, x.Inner)
+		return fmt.Errorf("the last part of %s has fewer points; want one clipped loop of %s", x.Axis, x.Inner)
 	}
 	if len(p.Loops) == 0 {
 		if !known || n != 1 {
@@ -86,10 +86,10 @@ func (v *verifier) covers(sc *Stage, p Span) error {
 	for k, i := range p.Loops {
 		l := sc.Loops[i]
 		if l.Edge == Last && (!known || n < sc.Within(i) || k != 1 || len(p.Loops) < 3 || sc.Loops[p.Loops[0]].Size > 0 || sc.Loops[p.Loops[2]].Edge != Peel) {
-			return fmt.Errorf("loop %s: the last iteration of one loop around computes more besides where there is a part of a constant that has code of its own", l.Var)
+			return fmt.Errorf("loop %s: only the second of three loops of a constant axis, before a peeled one, can be clipped in the last iteration around it", l.Var)
 		}
 		if own := l.Size * sc.Within(i); l.Size > 0 && l.Edge == Exact && !sym.Mod(p.Extent, sym.Const(own), v.facts).Is(0) {
-			return fmt.Errorf("loop %s walks %s by %d of %s points, and says nothing of the rest", l.Var, p.Name, own, p.Extent)
+			return fmt.Errorf("loop %s walks %s by %d of %s points; want an edge for the rest", l.Var, p.Name, own, p.Extent)
 		}
 	}
 	return nil
@@ -102,11 +102,11 @@ func (v *verifier) sums(n int) error {
 	within := first >= 0 && slices.ContainsFunc(sc.Loops[first:], func(l Loop) bool { return !v.span(n, slices.Index(sc.Loops, l)).Reduce })
 	switch {
 	case sc.Sums != Arena && sc.Sums != Register && sc.Sums != Worker:
-		return fmt.Errorf("sums in space %s: want registers, or a worker's memory", sc.Sums)
+		return fmt.Errorf("sums in space %s; want registers or a worker's memory", sc.Sums)
 	case sc.Sums != Arena && !within:
-		return fmt.Errorf("sums in space %s, and no loop of results is within one of the reduction", sc.Sums)
+		return fmt.Errorf("sums in space %s, but no loop of results is within a loop of the reduction", sc.Sums)
 	case sc.Sums == Worker && !v.t.TilesFillScratch():
-		return fmt.Errorf("sums in space %s, which tiles of the chip %s do not store to", sc.Sums, v.t.Name)
+		return fmt.Errorf("sums in space %s, to which tiles of the chip %s cannot store", sc.Sums, v.t.Name)
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (v *verifier) order(n int) error {
 	}
 	for _, l := range sc.Loops {
 		if (l.Kind == Task || l.Kind == Group) && l.Edge != Exact {
-			return fmt.Errorf("loop %s: how many tasks there are depends on other loops", l.Var)
+			return fmt.Errorf("loop %s: the number of tasks depends on other loops", l.Var)
 		}
 	}
 	if err := v.sums(n); err != nil {
@@ -150,7 +150,7 @@ func (v *verifier) order(n int) error {
 			continue
 		}
 		if _, known := p.Extent.Const(); !known && l.Size == 0 {
-			return fmt.Errorf("loop %s within the reduction has %s iterations, each with an accumulator: want a constant", l.Var, p.Extent)
+			return fmt.Errorf("loop %s within the reduction has %s iterations, each with an accumulator; want a constant number", l.Var, p.Extent)
 		}
 	}
 	return nil

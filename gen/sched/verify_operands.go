@@ -66,7 +66,7 @@ func (v *verifier) reaches(e te.Expr, sc *Stage, p Span) error {
 				extent = sym.Const(x.Parts.Reach(d, n))
 			}
 			if !within(l, at, sym.Const(0), extent, v.facts) {
-				err = fmt.Errorf("it reads operand %d at %s of axis %d, which is stored up to %s", l.Source.N, at, d, extent)
+				err = fmt.Errorf("it reads operand %d at %s of axis %d; want less than its stored extent, %s", l.Source.N, at, d, extent)
 			}
 		}
 	})

@@ -16,7 +16,7 @@ func (v *verifier) regions(n int) error {
 	seen := map[string]bool{}
 	for _, r := range v.s.Stages[n].Regions {
 		if !slices.ContainsFunc(v.w.Stages[n].Axes, func(a te.Axis) bool { return a.Var == r.Axis }) || seen[r.Axis] {
-			return fmt.Errorf("region of %q, which is no axis of its result, or has one already", r.Axis)
+			return fmt.Errorf("region of %q; want an axis of its result without a region", r.Axis)
 		}
 		seen[r.Axis] = true
 		if r.Extent < 1 {
@@ -29,10 +29,10 @@ func (v *verifier) regions(n int) error {
 		r.First.Vars(used)
 		for name := range used {
 			if _, symbol := v.w.Facts[name]; !around[name] && !symbol {
-				return fmt.Errorf("region of %s begins at %s, and %s is no loop around the stage", r.Axis, r.First, name)
+				return fmt.Errorf("region of %s begins at %s, but %s is not a loop around the stage", r.Axis, r.First, name)
 			}
 			if unordered[name] {
-				return fmt.Errorf("region of %s begins at %s, and loop %s walks what is stored in an order of its own", r.Axis, r.First, name)
+				return fmt.Errorf("region of %s begins at %s, but loop %s walks stored weights in their own order", r.Axis, r.First, name)
 			}
 		}
 	}
@@ -45,7 +45,7 @@ func (v *verifier) first(n int, r Region) error {
 		return nil
 	}
 	if _, taken := v.owner[r.Var]; taken || v.named[r.Var] > 0 || !isName(r.Var) || r.Extent != 1 {
-		return fmt.Errorf("region of %s from %s as %s: want one point, and a name of its own", r.Axis, r.First, r.Var)
+		return fmt.Errorf("region of %s from %s as %s; want one point and an unused name", r.Axis, r.First, r.Var)
 	}
 	v.owner[r.Var] = n
 	return nil
@@ -56,7 +56,7 @@ func (v *verifier) splits(n int) error {
 	for _, x := range v.s.Stages[n].Splits {
 		for _, part := range []string{x.Outer, x.Inner} {
 			if v.named[part] != 1 {
-				return fmt.Errorf("split of %s: %s is the name of something else", x.Axis, part)
+				return fmt.Errorf("split of %s: the name %s is in use", x.Axis, part)
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func (v *verifier) cuts(n, i int) bool {
 func (v *verifier) unroll(n, i int) error {
 	sc, p := &v.s.Stages[n], v.span(n, i)
 	if e, known := p.Extent.Const(); i != len(sc.Loops)-1 || v.w.Stages[n].Combine != nil || len(p.Loops) > 1 || len(p.Axes) > 1 || p.Name != p.Axes[0].Var || !known || e > maxUnroll {
-		return fmt.Errorf("it is written out: want the innermost loop, over a whole axis of at most %d points, of a stage that sums nothing", maxUnroll)
+		return fmt.Errorf("it is unrolled; want the innermost loop, over a whole axis of at most %d points, of a stage without a sum", maxUnroll)
 	}
 	return nil
 }

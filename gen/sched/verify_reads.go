@@ -131,10 +131,10 @@ func (v *verifier) read(n int, l te.Load, there func(d int, first, extent sym.Ex
 	x := v.s.Place(v.w, l.Source)
 	folded := x.Fold.Points > 0
 	if !v.inScope(n, of, folded) {
-		return fmt.Errorf("it reads stage %d, whose memory is that of an iteration of loop %d.%s, which is not around it", of, sc.At.Stage, sc.At.Loop)
+		return fmt.Errorf("it reads stage %d, whose memory belongs to an iteration of loop %d.%s; want that loop around the reader", of, sc.At.Stage, sc.At.Loop)
 	}
 	if of >= n && !folded {
-		return fmt.Errorf("it reads stage %d, which is computed after it", of)
+		return fmt.Errorf("it reads stage %d, which is computed later", of)
 	}
 	for d, e := range l.Index {
 		first, extent := sym.Const(0), st.Axes[d].Extent
@@ -152,7 +152,7 @@ func (v *verifier) read(n int, l te.Load, there func(d int, first, extent sym.Ex
 			extent = sym.Add(extent, sym.Const(x.Margin.After))
 		}
 		if !there(d, first, extent) {
-			return fmt.Errorf("it reads stage %d at %s of axis %s, of which %s points are there from %s on", of, e, st.Axes[d].Var, extent, first)
+			return fmt.Errorf("it reads stage %d at %s of axis %s; want one of the %s points from %s on", of, e, st.Axes[d].Var, extent, first)
 		}
 	}
 	return nil
@@ -178,13 +178,13 @@ func (v *verifier) kept(n int, l te.Load, e sym.Expr, fold Fold) error {
 	}
 	back, known := sym.Sub(now, e).Const()
 	if !known || back < least || back > most {
-		return fmt.Errorf("it reads stage %d at %s, of which %d points of axis %s are kept, at %s; want %d to %d before", of, e, points, axis.Var, now, least, most)
+		return fmt.Errorf("it reads stage %d at %s, but the last %d points of axis %s are kept at %s; want %d to %d points back", of, e, points, axis.Var, now, least, most)
 	}
 	if of == n && back == points { // it takes the place of what it reads
 		at := sc.Coordinates(v.spans[n], v.facts)
 		for i, a := range v.w.Stages[n].Axes {
 			if i != fold.Axis && !l.Index[i].Equal(at[a.Var]) {
-				return fmt.Errorf("it reads its own result of %d iterations before at %s, where it may have been overwritten", back, l.Index[i])
+				return fmt.Errorf("it reads its own result from %d iterations before at %s, which may be overwritten", back, l.Index[i])
 			}
 		}
 	}

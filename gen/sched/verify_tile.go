@@ -15,7 +15,7 @@ func (v *verifier) tile(n int) error {
 	first := slices.IndexFunc(sc.Loops, func(l Loop) bool { return l.Kind.Tile() })
 	if sc.Tile == nil {
 		if first >= 0 {
-			return fmt.Errorf("loop %s is of kind %s, and the stage has no tile", sc.Loops[first].Var, sc.Loops[first].Kind)
+			return fmt.Errorf("loop %s has kind %s, but the stage has no tile", sc.Loops[first].Var, sc.Loops[first].Kind)
 		}
 		return nil
 	}
@@ -24,9 +24,9 @@ func (v *verifier) tile(n int) error {
 	case row == nil || !slices.Contains(v.t.Instructions, sc.Tile.Row):
 		return fmt.Errorf("tile of instruction %q; the chip %s has %v", sc.Tile.Row, v.t.Name, v.t.Instructions)
 	case !row.Allows(sc.Tile.X):
-		return fmt.Errorf("instruction %s takes no X of kind %s", row.Name, sc.Tile.X)
+		return fmt.Errorf("instruction %s cannot take X of kind %s", row.Name, sc.Tile.X)
 	case st.Combine == nil || st.Combine.Name != "sum" || len(st.Values) != 1 || st.Values[0].DType() != row.Acc:
-		return fmt.Errorf("a tile of instruction %s of what is no sum of %s", row.Name, row.Acc)
+		return fmt.Errorf("a tile of instruction %s for a stage that is not a sum of %s", row.Name, row.Acc)
 	case first < 0:
 		return fmt.Errorf("a tile without loops")
 	}
@@ -43,14 +43,14 @@ func (v *verifier) tile(n int) error {
 	case wide == 0 || wide%row.Lanes != 0:
 		return fmt.Errorf("%d lanes; instruction %s has %d", wide, row.Name, row.Lanes)
 	case size[Dot] != row.Group:
-		return fmt.Errorf("%d products at a time; instruction %s takes in %d", size[Dot], row.Name, row.Group)
+		return fmt.Errorf("%d products at a time; instruction %s adds %d", size[Dot], row.Name, row.Group)
 	case !row.Narrows(sc.Tile.Narrow):
-		return fmt.Errorf("products of %d points are added in 16 bits; instruction %s wants a multiple of %d up to %d, or 0 where it adds in %s", sc.Tile.Narrow, row.Name, row.Together(), instr.MostNarrow, row.Acc)
+		return fmt.Errorf("products of %d points are added in 16 bits; instruction %s wants a multiple of %d up to %d, or 0 to add in %s", sc.Tile.Narrow, row.Name, row.Together(), instr.MostNarrow, row.Acc)
 	case registers > v.t.Registers(row):
-		return fmt.Errorf("a tile of %dx%d takes %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.Registers(row))
+		return fmt.Errorf("a tile of %dx%d needs %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.Registers(row))
 	}
 	if sc.Tile.Claims && (sc.Sums != Arena || sc.At != Root) {
-		return fmt.Errorf("a tile claims lines of results, of which it stores none in the arena")
+		return fmt.Errorf("a tile claims lines of results, but does not store them in the arena")
 	}
 	if err := v.skips(n); err != nil {
 		return err
@@ -77,11 +77,11 @@ func (v *verifier) next(n, first int, row *instr.Row, wide int64) error {
 	case next == 0:
 		return nil
 	case stored:
-		return fmt.Errorf("%d elements of the next W are fetched of a sum over what is stored", next)
+		return fmt.Errorf("%d elements of the next W are fetched in a sum over stored weights", next)
 	case row.Group > 1:
-		return fmt.Errorf("%d elements of the next W are fetched of instruction %s, which takes in %d products at a time", next, row.Name, row.Group)
+		return fmt.Errorf("%d elements of the next W are fetched, but instruction %s adds %d products at a time", next, row.Name, row.Group)
 	case sc.Tile.Ahead == 0:
-		return fmt.Errorf("%d elements of the next W are fetched, and its own 0 elements ahead", next)
+		return fmt.Errorf("%d elements of the next W are fetched, but none of its own W ahead", next)
 	case next < 0 || next > own:
 		return fmt.Errorf("%d elements of the next W are fetched; a call reads %d", next, own)
 	}
@@ -100,7 +100,7 @@ func (v *verifier) registers(n int, row *instr.Row, size map[Kind]int64, vectors
 	}
 	switch {
 	case held != 0 && (z == nil || held < 0 || held >= int64(z.Entries()) || !row.Allows(instr.Memory)):
-		return 0, fmt.Errorf("%d weights of a kernel stay in registers: want fewer than it has, of a sum over what is stored with lanes in X, by an instruction that reads others where they lie", held)
+		return 0, fmt.Errorf("%d weights of a kernel stay in registers; want fewer than the kernel has, in a sum over stored weights with lanes in X, and an instruction that reads the others in place", held)
 	case z == nil:
 		return row.Registers(x, rows, vectors), nil
 	case held > 0:
@@ -147,7 +147,7 @@ func (v *verifier) iterations(n, i int) (int64, error) {
 	}
 	e, known := v.s.Stages[n].Count(*v.span(n, i), i, v.facts).Const()
 	if !known {
-		return 0, fmt.Errorf("loop %s of a tile has %s iterations: want a constant", l.Var, v.span(n, i).Extent)
+		return 0, fmt.Errorf("loop %s of a tile has %s iterations; want a constant number", l.Var, v.span(n, i).Extent)
 	}
 	return e, nil
 }
@@ -158,9 +158,9 @@ func (v *verifier) tileEdge(n int, l Loop) error {
 	case ok || l.Kind == Rows && l.Edge != Clip || (l.Kind == Columns || l.Kind == Lanes) && l.Edge == RoundUp:
 		return nil
 	case l.Kind == Sum || l.Kind == Dot:
-		return fmt.Errorf("loop %s of a tile's sum has the edge %s: what is beyond it would be added", l.Var, l.Edge)
+		return fmt.Errorf("loop %s of a tile's sum has the edge %s, so points beyond the axis would be added", l.Var, l.Edge)
 	}
-	return fmt.Errorf("loop %s (%s): a tile has no edge %s there", l.Var, l.Kind, l.Edge)
+	return fmt.Errorf("loop %s (%s): a tile cannot have the edge %s there", l.Var, l.Kind, l.Edge)
 }
 
 // addsZeros reports whether all that a loop of a sum reads beyond its axis is there, and zero in a constant: of each factor that

@@ -54,7 +54,7 @@ func (s *Schedule) SharedBytes(w *Work) (int64, error) {
 		elements := x.Parts.Elements(s.Stages[x.Of.N].Shape(st, x.Fold))
 		n, known := elements.Const()
 		if !known {
-			return 0, fmt.Errorf("value %s: work-items share %s elements; want a constant", source(x.Of), elements)
+			return 0, fmt.Errorf("value %s: work-items share %s elements; want a constant number", source(x.Of), elements)
 		}
 		bytes += n * int64(st.Results[x.Of.Part].DType().Size())
 	}
@@ -63,7 +63,7 @@ func (s *Schedule) SharedBytes(w *Work) (int64, error) {
 
 func (v *verifier) value(x Value) error {
 	if x.Fetch < 0 || x.Fetch > maxFetch || x.Fetch > 0 && (x.Space != Arena || x.Encoding != "") {
-		return fmt.Errorf("lines of space %s, encoding %q, are fetched %d elements ahead; want at most %d, of the arena, as they are", x.Space, x.Encoding, x.Fetch, maxFetch)
+		return fmt.Errorf("lines in space %s with encoding %q are fetched %d elements ahead; want at most %d, in the arena without an encoding", x.Space, x.Encoding, x.Fetch, maxFetch)
 	}
 	if x.Of.Stage {
 		return v.computed(x)
@@ -81,15 +81,15 @@ func (v *verifier) operand(x Value) error {
 	case x.Space != Arena && x.Space != Image:
 		return fmt.Errorf("an operand in space %s", x.Space)
 	case x.Fold.Points > 0:
-		return fmt.Errorf("only %d points of an operand are kept", x.Fold.Points)
+		return fmt.Errorf("%d points of an operand are kept; want all of them", x.Fold.Points)
 	case x.Claim != 0:
-		return fmt.Errorf("lines of an operand, which is not stored, are asked for %d elements ahead", x.Claim)
+		return fmt.Errorf("lines of an operand are claimed %d elements ahead, but operands are not stored", x.Claim)
 	case x.Margin != (Margin{}):
-		return fmt.Errorf("an operand, which others store, with a margin of %d and %d elements", x.Margin.Before, x.Margin.After)
+		return fmt.Errorf("an operand has a margin of %d and %d elements; want none, because another block stores it", x.Margin.Before, x.Margin.After)
 	case x.Encoding != "" && o.Const == nil:
 		return fmt.Errorf("encoding %s of a non-constant operand", x.Encoding)
 	case x.sparse() && x.Parts.String() != layout.PartsOf(layout.RowMajor, len(o.Shape)).String():
-		return fmt.Errorf("encoding %s of parts %s: it has an order of its own", x.Encoding, x.Parts)
+		return fmt.Errorf("encoding %s of parts %s; the encoding determines the order itself", x.Encoding, x.Parts)
 	}
 	return x.Parts.Check(len(o.Shape))
 }
@@ -112,19 +112,19 @@ func (v *verifier) computed(x Value) error {
 	n, known := x.Parts.Elements(sc.Shape(st, x.Fold)).Const()
 	switch {
 	case x.Claim < 0 || x.Claim > maxRegister || x.Claim > 0 && x.Space != Worker && x.Space != Arena:
-		return fmt.Errorf("lines of space %s are asked for %d elements ahead; want at most %d, of what caches hold", x.Space, x.Claim, maxRegister)
+		return fmt.Errorf("lines in space %s are claimed %d elements ahead; want at most %d, in cached memory", x.Space, x.Claim, maxRegister)
 	case x.Encoding != "":
-		return fmt.Errorf("encoding %s of what a stage computes", x.Encoding)
+		return fmt.Errorf("encoding %s of a stage's result", x.Encoding)
 	case x.Margin != (Margin{}) && !x.margined(len(st.Axes)):
-		return fmt.Errorf("a margin of %d and %d elements of space %s and parts %s; want up to %d, of a worker's memory that is row-major", x.Margin.Before, x.Margin.After, x.Space, x.Parts, maxRegister)
+		return fmt.Errorf("a margin of %d and %d elements in space %s with parts %s; want up to %d, in row-major worker's memory", x.Margin.Before, x.Margin.After, x.Space, x.Parts, maxRegister)
 	case placed && (x.Space == Arena || x.Space == Image):
-		return fmt.Errorf("it is computed at a loop, by tasks that run at once, in space %s, which they share", x.Space)
+		return fmt.Errorf("it is computed at a loop by parallel tasks, in space %s, which they share", x.Space)
 	case !placed && x.Space != Arena && x.Space != Image:
 		return fmt.Errorf("a result of the block in space %s", x.Space)
 	case x.Space == Register && (!known || n > maxRegister):
 		return fmt.Errorf("%s elements in registers; want a constant of at most %d", x.Parts.Elements(sc.Shape(st, x.Fold)), maxRegister)
 	case x.Space == Local && !v.grouped(sc.At):
-		return fmt.Errorf("memory of a work-group, and no loop of groups is around stage %d", x.Of.N)
+		return fmt.Errorf("memory of a work-group, but no loop of groups is around stage %d", x.Of.N)
 	}
 	return v.zeros(x, sc, st)
 }
@@ -150,7 +150,7 @@ func (v *verifier) grouped(at Ref) bool {
 // other.
 func (v *verifier) fold(x Value, sc *Stage, st *te.Stage) error {
 	if x.Fold.Axis < 0 || x.Fold.Axis >= len(st.Axes) {
-		return fmt.Errorf("it keeps points of axis %d, of %d", x.Fold.Axis, len(st.Axes))
+		return fmt.Errorf("it keeps points of axis %d of %d axes", x.Fold.Axis, len(st.Axes))
 	}
 	axis := st.Axes[x.Fold.Axis].Var
 	r := sc.region(axis)
@@ -158,10 +158,10 @@ func (v *verifier) fold(x Value, sc *Stage, st *te.Stage) error {
 		return nil
 	}
 	if sc.At == Root || r == nil || r.Extent != 1 || !r.First.Equal(sym.Var(sc.At.Loop)) {
-		return fmt.Errorf("it keeps %d points of axis %s, of which iterations of no loop are one each", x.Fold.Points, axis)
+		return fmt.Errorf("it keeps %d points of axis %s; want a loop whose iterations compute one point each", x.Fold.Points, axis)
 	}
 	if l := v.s.Stages[sc.At.Stage].loop(sc.At.Loop); l.Kind != Serial {
-		return fmt.Errorf("it keeps points of the iterations before, and these of loop %s are of kind %s", l.Var, l.Kind)
+		return fmt.Errorf("it keeps points of earlier iterations; want loop %s serial, not of kind %s", l.Var, l.Kind)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func (v *verifier) zeros(x Value, sc *Stage, st *te.Stage) error {
 		}
 		n, known := shape[d].Const()
 		if !known {
-			return fmt.Errorf("parts %s of axis %s, which has %s points: want a constant", x.Parts, a.Var, shape[d])
+			return fmt.Errorf("parts %s of axis %s with %s points; want a constant number", x.Parts, a.Var, shape[d])
 		}
 		reach := x.Parts.Reach(d, n)
 		size, err := v.lanes(x.Of.N, a)
@@ -25,10 +25,10 @@ func (v *verifier) zeros(x Value, sc *Stage, st *te.Stage) error {
 			return err
 		}
 		if reach%size != 0 && reach > (n+size-1)/size*size {
-			return fmt.Errorf("storage goes on to %d points of axis %s: want whole registers of %d lanes, or no further than the last one of elements", reach, a.Var, size)
+			return fmt.Errorf("storage extends to %d points of axis %s; want a multiple of %d lanes, or no more than the elements rounded up to it", reach, a.Var, size)
 		}
 		if sc.At == Root && v.stored(x.Of.N, a, n) < reach {
-			return fmt.Errorf("storage goes on to %d points of axis %s, of which readers take %d for zeros: want a loop that is rounded up as far", reach, a.Var, reach-n)
+			return fmt.Errorf("storage extends to %d points of axis %s, and readers expect zeros in the last %d; want a loop rounded up to them", reach, a.Var, reach-n)
 		}
 	}
 	return nil

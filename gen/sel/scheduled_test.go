@@ -28,7 +28,7 @@ func TestScheduleIsVerified(t *testing.T) {
 		}
 	}
 	require.Positive(t, broken)
-	assert.ErrorContains(t, c.Verify(g, loop.Proofs{}), `which is no axis of the stage`)
+	assert.ErrorContains(t, c.Verify(g, loop.Proofs{}), `loop p0 walks "nothing", which is not an axis of the stage`)
 }
 
 // TestMeasuredVariant: the tile that was measured as another variant's fastest one is its own where it can read the weights of the widest

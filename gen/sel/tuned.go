@@ -101,11 +101,11 @@ func (s *selector) givenBy(b *block.Block, lay lower.Layouts, t tuning.Kernel) (
 		return Kernel{}, "", nil
 	}
 	if k.Name != t.Name {
-		return Kernel{}, fmt.Sprintf(": that of %q is now %q", p, k.Name), nil
+		return Kernel{}, fmt.Sprintf(": the kernel with the parameters %q is now called %q", p, k.Name), nil
 	}
 	if k.Check != nil {
 		if err := k.Check(); err != nil {
-			return Kernel{}, fmt.Sprintf(": its schedule is not right for the chip: %v", err), nil
+			return Kernel{}, fmt.Sprintf(": its schedule is not valid for the chip: %v", err), nil
 		}
 	}
 	return k, "", nil
@@ -154,7 +154,7 @@ func (s *selector) staleNotes() []string {
 			on = " on " + d.t.Name
 		}
 		if missing > 0 {
-			s.stale[fmt.Sprintf("%d of %d blocks%s are none of the model's", missing, len(d.times), on)] = true
+			s.stale[fmt.Sprintf("%d of %d blocks%s are not in the model", missing, len(d.times), on)] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(s.stale))

@@ -120,7 +120,7 @@ func TestMeasured(t *testing.T) {
 	o.Times = tuning.Times{"0000": {{Name: "generic", Micros: 1}}}
 	_, c = run(t, o)
 	assert.Equal(t, named(plain), named(c))
-	assert.Equal(t, []string{"1 of 1 blocks are none of the model's"}, c.Stale)
+	assert.Equal(t, []string{"1 of 1 blocks are not in the model"}, c.Stale)
 	assert.Empty(t, plain.Stale)
 }
 
@@ -169,7 +169,7 @@ func TestParameters(t *testing.T) {
 	for params, want := range map[string]string{
 		set("rows", 999).String(): "rows=999 in",
 		p.String():                "is now",
-		"contraction rows=1":      "has not the parameters of contraction",
+		"contraction rows=1":      "does not have the parameters of contraction",
 		"teleport rows=1":         "no kernel is",
 	} {
 		c, stale := record(k.Name, params)
@@ -227,7 +227,7 @@ func TestDeviceMeasured(t *testing.T) {
 		assert.Equal(t, name, named(c)["ConvRelu"])
 		assert.Equal(t, named(plain)["ConvConv"], named(c)["ConvConv"], "estimates decide where nothing is known")
 		assert.Contains(t, strings.Join(c.Stale, "\n"), `no kernel is "of yesterday"`)
-		assert.Contains(t, c.Stale, "1 of 1 blocks are none of the model's")
+		assert.Contains(t, c.Stale, "1 of 1 blocks are not in the model")
 		if n > 0 {
 			assert.InDelta(t, 2.0/3, (cyclesOf(c, "Relu")-link.Launch())/(cyclesOf(plain, "Relu")-link.Launch()), 1e-9, "as many fewer as it is faster")
 		}
@@ -238,7 +238,7 @@ func TestDeviceMeasured(t *testing.T) {
 	o.Times, o.DeviceTimes = other, tuning.Times{"0000": {{Name: "generic", Micros: 1}}}
 	_, c = onDevice(t, o)
 	assert.Equal(t, named(plain), named(c), "no part of the chip's is of the device")
-	assert.Equal(t, []string{"1 of 1 blocks are none of the model's", "1 of 1 blocks on opencl_buffers are none of the model's"}, c.Stale)
+	assert.Equal(t, []string{"1 of 1 blocks are not in the model", "1 of 1 blocks on opencl_buffers are not in the model"}, c.Stale)
 
 	o = tuned
 	o.Candidate, o.DeviceHistory = 2, other

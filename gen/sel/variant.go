@@ -96,7 +96,7 @@ func (s *selector) beside(b *block.Block, own Kernel, lay func(*ir.Value) layout
 	case err != nil:
 		return Kernel{}, Kernel{}, err
 	case best.Lowered == nil:
-		return Kernel{}, Kernel{}, fmt.Errorf("block %s: no kernel computes it for %s in the layouts that were chosen for the widest chip", b.Label(), s.host().t.Name)
+		return Kernel{}, Kernel{}, fmt.Errorf("block %s: no kernel for %s computes it in the layouts chosen for the widest chip", b.Label(), s.host().t.Name)
 	}
 	if err := best.Make(); err != nil {
 		return Kernel{}, Kernel{}, fmt.Errorf("block %s: %w", b.Label(), err)

@@ -19,7 +19,7 @@ func (c *Choice) Verify(g *block.Graph, proofs loop.Proofs) error {
 	g.All(func(r *block.Graph) {
 		for _, v := range slices.Concat(r.Inputs, r.Outputs) {
 			if l := c.Layouts[v]; l != layout.RowMajor && err == nil {
-				err = fmt.Errorf("%q, which a graph gets or gives, is stored as %s", v.Name, l)
+				err = fmt.Errorf("%q is an input or output of a graph, but is stored as %s", v.Name, l)
 			}
 		}
 		for _, b := range r.Blocks {
@@ -49,14 +49,14 @@ func (c *Choice) verify(b *block.Block, right map[*loop.Kernel]bool, proofs loop
 	case b.Control != nil:
 		for _, v := range b.Results {
 			if c.Layouts[v] != layout.RowMajor {
-				return fmt.Errorf("block %s gives %q as %s", b.Label(), v.Name, c.Layouts[v])
+				return fmt.Errorf("block %s returns %q as %s", b.Label(), v.Name, c.Layouts[v])
 			}
 		}
 		return nil
 	case c.Transfers[b]:
 		return c.transfer(b, computed || view)
 	case computed == view || computed && k.Lowered == nil:
-		return fmt.Errorf("block %s has not one kernel", b.Label())
+		return fmt.Errorf("block %s does not have exactly one kernel", b.Label())
 	case view:
 		return nil
 	}
@@ -103,9 +103,9 @@ func (c *Choice) writes(b *block.Block, k *loop.Kernel) error {
 		}
 		switch {
 		case buf.Write != (v != nil):
-			return fmt.Errorf("block %s: buffer %q of its kernel is written, or none of its results", b.Label(), buf.Name)
+			return fmt.Errorf("block %s: buffer %q of its kernel is written but not a result, or the reverse", b.Label(), buf.Name)
 		case v != nil && (buf.Type != v.Type || !buf.Size.Equal(c.Layouts[v].Elements(v.Shape))):
-			return fmt.Errorf("block %s: its kernel gives %s elements of %s for %q, which is %s%v as %s", b.Label(), buf.Size, buf.Type, v.Name, v.Type, v.Shape, c.Layouts[v])
+			return fmt.Errorf("block %s: its kernel stores %s elements of %s for %q, which is %s%v as %s", b.Label(), buf.Size, buf.Type, v.Name, v.Type, v.Shape, c.Layouts[v])
 		}
 	}
 	return nil

@@ -44,9 +44,9 @@ func (in *inference) findVarying(n *ir.Node, b *body, x *varying, names []string
 		case x.lost[k] != nil || !before.hasShape:
 			continue
 		case after.typ != ir.Invalid && after.typ != before.typ:
-			return false, n.Errorf("the carried value %q begins with type %s; its body gives %s", name, before.typ, after.typ)
+			return false, n.Errorf("the carried value %q begins with type %s; its body returns %s", name, before.typ, after.typ)
 		case !after.hasShape || after.typ == ir.Invalid:
-			x.lost[k] = fmt.Errorf("the carried value %q begins with shape %v; its shape after a run of the body is not known", name, before.shape)
+			x.lost[k] = fmt.Errorf("the carried value %q begins with shape %v; its shape after an iteration is unknown", name, before.shape)
 		case len(before.shape) != len(after.shape):
 			x.lost[k] = changes(name, before.shape, after.shape, "rank")
 		case sameShape(x.shape(k, before.shape), after.shape):
@@ -64,7 +64,7 @@ func (in *inference) findVarying(n *ir.Node, b *body, x *varying, names []string
 }
 
 func changes(name string, before, after ir.Shape, what string) error {
-	return fmt.Errorf("the carried value %q begins with shape %v and has shape %v after a run of the body; supported are values that keep their %s", name, before, after, what)
+	return fmt.Errorf("the carried value %q begins with shape %v and has shape %v after an iteration; supported are values that keep their %s", name, before, after, what)
 }
 
 // differ makes symbols of the dimensions of carried value k that have none and that the body changes, and

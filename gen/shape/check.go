@@ -14,7 +14,7 @@ import (
 func (in *inference) check(n *ir.Node, v *ir.Value, typ ir.DType, shape ir.Shape) error {
 	for i, d := range shape {
 		if _, hi := d.Bounds(in.facts); d.Overflow() || hi < 0 {
-			return n.Errorf("dimension %d of result %q would be %s: the operands' shapes do not fit the attributes", i, v.Name, d)
+			return n.Errorf("dimension %d of result %q would be %s: the shapes of the operands do not match the attributes", i, v.Name, d)
 		}
 	}
 	if err := shape.Fits(typ); err != nil {
@@ -38,7 +38,7 @@ func (in *inference) check(n *ir.Node, v *ir.Value, typ ir.DType, shape ir.Shape
 			return n.Errorf("dimension %d of result %q is %s, but was %s", i, v.Name, d, v.Shape[i])
 		}
 		in.graph.Warnings = append(in.graph.Warnings, ir.Warning{Kind: ir.Declared, Text: fmt.Sprintf(
-			"output %s: the model declares the shape %v, but node %s computes %v, which is the shape that the library gives", ir.Show(v.Name), v.Shape, n.Model(), shape)})
+			"output %s: the model declares the shape %v, but node %s computes %v, and so does the library", ir.Show(v.Name), v.Shape, n.Model(), shape)})
 		break
 	}
 	v.Declared = false

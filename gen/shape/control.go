@@ -84,7 +84,7 @@ func (in *inference) one(n *ir.Node, v *ir.Value, t ir.DType, what string) error
 // give hands what is known to a region's input, whose own type and shape are only declared.
 func (in *inference) give(n *ir.Node, v *ir.Value, k known) error {
 	if v.Type != ir.Invalid && k.typ != ir.Invalid && v.Type != k.typ {
-		return n.Errorf("input %q of its graph has type %s, but is given %s", v.Name, v.Type, k.typ)
+		return n.Errorf("input %q of its graph has type %s, but receives %s", v.Name, v.Type, k.typ)
 	}
 	if k.typ != ir.Invalid {
 		v.Type = k.typ
@@ -126,7 +126,7 @@ func (in *inference) settle(n *ir.Node, v *ir.Value, k known, tainted bool) erro
 		return nil
 	}
 	if d := leaves(n, k.shape); d != "" {
-		in.unsettled(n, v, fmt.Errorf("the shape %v of result %q depends on %s, which each run of its regions computes", k.shape, v.Name, d))
+		in.unsettled(n, v, fmt.Errorf("the shape %v of result %q depends on %s, which its regions compute in each iteration", k.shape, v.Name, d))
 		return nil
 	}
 	if err := in.check(n, v, k.typ, k.shape); err != nil {
@@ -170,7 +170,7 @@ func (in *inference) branches(n *ir.Node, tainted bool) error {
 		var use *ops.UseError
 		if err := in.region(b, len(taken) > 1); err != nil && len(taken) > 1 && !errors.As(err, &use) {
 			// Shapes that do not fit are an error of the runs that take the branch.
-			wrong = append(wrong, &Cause{Node: n, Err: fmt.Errorf("a branch that may run is wrong: %w", err), Branch: b})
+			wrong = append(wrong, &Cause{Node: n, Err: fmt.Errorf("a branch that may run is invalid: %w", err), Branch: b})
 		} else if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (in *inference) undecided(cond *ir.Value) string {
 	if len(used) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", or bounds of %s (dims = {...}) decide the condition", strings.Join(slices.Sorted(maps.Keys(used)), " and "))
+	return fmt.Sprintf(", or bounds of %s that decide the condition (dims = {...})", strings.Join(slices.Sorted(maps.Keys(used)), " and "))
 }
 
 // join is what is known of a result that either branch may give: what both agree in. A dimension in
@@ -226,9 +226,9 @@ func (in *inference) join(n *ir.Node, v *ir.Value, before []string, a, b known) 
 	case a.typ == ir.Invalid || b.typ == ir.Invalid || !a.hasShape || !b.hasShape:
 		return known{}, nil, nil
 	case a.typ != b.typ:
-		return k, nil, fmt.Errorf("then_branch gives type %s, else_branch %s", a.typ, b.typ)
+		return k, nil, fmt.Errorf("then_branch returns type %s, else_branch %s", a.typ, b.typ)
 	case len(a.shape) != len(b.shape):
-		return k, fmt.Errorf("then_branch gives shape %v, else_branch %v; both must give one rank", a.shape, b.shape), nil
+		return k, fmt.Errorf("then_branch returns shape %v, else_branch %v; want the same rank", a.shape, b.shape), nil
 	}
 	joined := make(ir.Shape, len(a.shape))
 	for i, d := range a.shape {

@@ -63,9 +63,9 @@ func TestIf(t *testing.T) {
 	for _, c := range []struct{ name, cond, then, other, want, unknown string }{
 		{"both agree", "%c", add, relu, "f32[N 3]", ""},
 		{"only what is taken counts", "@yes", add, wrong, "f32[N 3]", ""},
-		{"ranks differ", "%c", add, flatten, "", `result 0 ("z"): then_branch gives shape [N 3], else_branch [3*N]`},
+		{"ranks differ", "%c", add, flatten, "", `result 0 ("z"): then_branch returns shape [N 3], else_branch [3*N]`},
 		{"dimensions differ", "%c", add, cat, "f32[N z_dim1]", ""},
-		{"a branch that may be wrong", "%c", relu, wrong, "", "a branch that may run is wrong: node Transpose"},
+		{"a branch that may be wrong", "%c", relu, wrong, "", "a branch that may run is invalid: node Transpose"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := irtest.Parse(t, ifInputs+ifText(c.cond, c.then, c.other)+"  output %z\n")
@@ -89,7 +89,7 @@ func TestIf(t *testing.T) {
 	})
 	t.Run("types differ", func(t *testing.T) {
 		g := irtest.Parse(t, ifInputs+ifText("%c", add, shape)+"  output %z\n")
-		require.ErrorContains(t, Infer(g), `node If "if": result 0 ("z"): then_branch gives type f32, else_branch i64`)
+		require.ErrorContains(t, Infer(g), `node If "if": result 0 ("z"): then_branch returns type f32, else_branch i64`)
 	})
 	for name, node := range map[string]string{
 		"types":        "  %r ?[*] = And.7(%a, %b)\n",
@@ -196,7 +196,7 @@ func TestLoop(t *testing.T) {
 		g := irtest.Parse(t, loopInputs+loopText("@four, _", "  %r ?[*] = Unsqueeze.13(%p, @axis)\n  %s ?[*] = Shape.15(%a)\n  output %go\n")+"  output %z\n  output %stack\n")
 		err := unknownOf(t, g)
 		require.Len(t, err.Causes, 1)
-		require.ErrorContains(t, err, `node Loop "loop": the carried value "p" begins with shape [N 3] and has shape [1 N 3] after a run of the body; supported are values that keep their rank`)
+		require.ErrorContains(t, err, `node Loop "loop": the carried value "p" begins with shape [N 3] and has shape [1 N 3] after an iteration; supported are values that keep their rank`)
 		require.Equal(t, "[4 2]", fmt.Sprint(g.Outputs[1].Shape), "what does not depend on it is known")
 		body := g.Nodes[2].Regions[0]
 		require.False(t, body.Inputs[2].HasShape, "no shape holds for every iteration")
@@ -372,7 +372,7 @@ func TestScan(t *testing.T) {
 		g := two("f32[N, 3]", "f32[M, 3]")
 		require.NoError(t, Infer(g))
 		require.Equal(t, "[N 3]", fmt.Sprint(g.Inputs[1].Shape))
-		require.ErrorContains(t, Infer(two("f32[4, 3]", "f32[5, 3]")), `node Scan "scan": the length of operand 1 ("x") along the axis that is scanned: found 5, and 4`)
+		require.ErrorContains(t, Infer(two("f32[4, 3]", "f32[5, 3]")), `node Scan "scan": the length of operand 1 ("x") along its scan axis: found 5, and 4`)
 	})
 }
 
@@ -394,7 +394,7 @@ func TestUnknowable(t *testing.T) {
 			b := fmt.Sprintf(branch, c.capture, c.result, c.of)
 			g := irtest.Parse(t, inputs+"  %z ?[*] = If.16("+c.cond+"; %x, %y) {else_branch = region 1, then_branch = region 0} \"if\" regions {\n"+b+b+"  }\n  output %z\n")
 			for range 2 { // a second inference changes nothing
-				require.ErrorContains(t, unknownOf(t, g), `input "y": the model gives no rank for it`)
+				require.ErrorContains(t, unknownOf(t, g), `input "y": the model does not declare its rank`)
 				require.NoError(t, ir.Verify(g))
 				require.Equal(t, -1, slices.IndexFunc(g.Symbols, func(s ir.Symbol) bool { return s.Name == "Q" }))
 				var text strings.Builder

@@ -84,7 +84,7 @@ type inference struct {
 
 func (in *inference) input(v *ir.Value) {
 	if !v.HasShape {
-		in.unknown.add(&Cause{Value: v, Err: errors.New("the model gives no rank for it")})
+		in.unknown.add(&Cause{Value: v, Err: errors.New("the model does not declare its rank")})
 		in.tainted[v] = true
 	}
 }
@@ -141,7 +141,7 @@ func (in *inference) sequence(n *ir.Node, tainted bool) error {
 	}
 	for _, v := range n.Outputs {
 		if v != nil && slices.Contains(in.graph.Outputs, v) {
-			in.unsettled(n, v, errors.New("the result is an output of the network, and a sequence; supported are tensors"))
+			in.unsettled(n, v, errors.New("the result is an output of the network, but is a sequence; supported are tensors"))
 		}
 	}
 	return nil

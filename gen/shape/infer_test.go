@@ -181,7 +181,7 @@ func TestInferErrors(t *testing.T) {
     }
   }
   output %z
-`, []string{`If "if"`, "attribute then_branch: the graph has 1 inputs; If gives it 0"}},
+`, []string{`If "if"`, "attribute then_branch: the graph has 1 inputs; If passes it 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := Infer(irtest.Parse(t, c.text))

@@ -55,7 +55,7 @@ func (in *inference) iterate(n *ir.Node, b *body, before []string) (*varying, er
 type bodyError struct{ err error }
 
 func (e *bodyError) Error() string {
-	return fmt.Sprintf("its body is wrong if it ever runs: %v", e.err)
+	return fmt.Sprintf("its body is invalid if it ever runs: %v", e.err)
 }
 
 // enter gives the body's inputs what is known of them in every run.

@@ -73,7 +73,7 @@ func (x *scanning) operand(i int, v *ir.Value) (known, error) {
 	case !x.s.Batch:
 		return k, nil
 	case len(k.shape) == 0:
-		return k, x.n.Errorf("operand %d (%q) is a scalar; definition 8 wants a batch axis", i, v.Name)
+		return k, x.n.Errorf("operand %d (%q) is a scalar; opset 8 needs a batch axis", i, v.Name)
 	}
 	if x.batch == nil {
 		x.batch = k.shape[:1:1]
@@ -96,7 +96,7 @@ func (x *scanning) slice(j, i int, v *ir.Value) (known, error) {
 	if x.length == nil {
 		x.length = []sym.Expr{k.shape[axis]}
 	}
-	err = x.same(k.shape[axis], x.length[0], "the length of operand %d (%q) along the axis that is scanned", i, v.Name)
+	err = x.same(k.shape[axis], x.length[0], "the length of operand %d (%q) along its scan axis", i, v.Name)
 	k.shape, k.elems = slices.Delete(slices.Clone(k.shape), axis, axis+1), nil
 	return k, err
 }

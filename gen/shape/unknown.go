@@ -41,7 +41,7 @@ func (e *UnknownError) Error() string {
 	if e.Dependent > 0 {
 		fmt.Fprintf(&b, "\n  and %d nodes that depend on these", e.Dependent)
 	}
-	b.WriteString("\nAxes and what else decides ranks and loops must follow from constants and from the shapes of the inputs;" +
-		" make them initializers of the model, or bind its symbolic dimensions, those that a run computes too (dims = {...}).")
+	b.WriteString("\nAxes and other values that determine ranks and loops must follow from constants and from the shapes of the inputs." +
+		" Make them initializers of the model, or bind its symbolic dimensions, including computed ones (dims = {...}).")
 	return b.String()
 }

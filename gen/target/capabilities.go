@@ -173,6 +173,6 @@ func (t *Target) Baseline() string {
 	if t.CPU != "x86_64" || t.VectorBits >= avx2Bits {
 		return ""
 	}
-	return fmt.Sprintf("the chip %s is x86-64's baseline, vectors of %d bits (SSE2): for processors with AVX2 build with "+
-		"--platforms=@rules_dnn//platforms:linux_x86_64_v3, with AVX-512 ...:linux_x86_64_v4, or give your platform() the constraint @rules_dnn//platforms:x86_64_v3 or x86_64_v4", t.Name, t.VectorBits)
+	return fmt.Sprintf("the chip %s has only the vectors of baseline x86-64, %d bits (SSE2): for processors with AVX2 build with "+
+		"--platforms=@rules_dnn//platforms:linux_x86_64_v3, with AVX-512 ...:linux_x86_64_v4, or add to your platform() the constraint @rules_dnn//platforms:x86_64_v3 or x86_64_v4", t.Name, t.VectorBits)
 }

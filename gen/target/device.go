@@ -59,7 +59,7 @@ func (o *OpenCL) check() error {
 		return fmt.Errorf("opencl: want a power of two for group_items, and workers")
 	}
 	if o.Workers%o.GroupItems != 0 {
-		return fmt.Errorf("opencl: %d workers are no whole groups of group_items (%d): work-items beyond them would share a worker's memory", o.Workers, o.GroupItems)
+		return fmt.Errorf("opencl: %d workers are not a multiple of group_items (%d), so further work-items would share a worker's memory", o.Workers, o.GroupItems)
 	}
 	if min(o.LocalBytes, o.Units, o.SubGroup, o.UnitItems, o.UnitLocalBytes, o.UnitRegisters) < 0 {
 		return fmt.Errorf("opencl: local_bytes, units, sub_group, unit_items, unit_local_bytes and unit_registers must not be negative")
@@ -70,7 +70,7 @@ func (o *OpenCL) check() error {
 		}
 	}
 	if o.Exchange && o.SubGroup < 2 {
-		return fmt.Errorf("opencl: exchange wants sub_group, how many items of a group exchange values: a number from 2")
+		return fmt.Errorf("opencl: exchange needs sub_group, the number of items that exchange values; want at least 2")
 	}
 	o.Units, o.SubGroup = max(o.Units, 1), max(o.SubGroup, 1)
 	if o.UnitItems == 0 {
@@ -103,7 +103,7 @@ func (o *OpenCL) check() error {
 func (o *OpenCL) Takes(items, bytes int64) error {
 	switch {
 	case items > o.GroupItems:
-		return fmt.Errorf("groups of %d work-items; the device takes %d", items, o.GroupItems)
+		return fmt.Errorf("groups of %d work-items; the device allows %d", items, o.GroupItems)
 	case bytes > o.LocalBytes:
 		return fmt.Errorf("the work-items of a group share %d bytes; the device has %d", bytes, o.LocalBytes)
 	}

@@ -32,10 +32,10 @@ func Library(chips []*Target) ([]*Target, error) {
 	block, wide := int64(0), int64(0)
 	for i, t := range chips {
 		if t.CPU != chips[0].CPU || t.Language() != "cpp" {
-			return nil, fmt.Errorf("chip %s is of cpu %q: the variants of a library are processors that run its host program, as %s is, of cpu %q", t.Name, t.CPU, chips[0].Name, chips[0].CPU)
+			return nil, fmt.Errorf("chip %s has cpu %q; variants must be processors that run the library's host program, with the same cpu as %s, %q", t.Name, t.CPU, chips[0].Name, chips[0].CPU)
 		}
 		if slices.ContainsFunc(chips[:i], func(o *Target) bool { return o.Name == t.Name }) {
-			return nil, fmt.Errorf("chip %s is given twice: the variants of a library are different chips", t.Name)
+			return nil, fmt.Errorf("chip %s is given twice; want different chips as variants", t.Name)
 		}
 		block, wide = max(block, t.ChannelBlock()), max(wide, t.VectorBytes())
 	}

@@ -19,7 +19,7 @@ func (t *Target) addProcessors() error {
 		case err != nil:
 			return fmt.Errorf("chip %s: runs_on: %w", t.Name, err)
 		case p.CPU != t.CPU || p.VectorBits < t.VectorBits || len(p.RunsOn) > 0:
-			return fmt.Errorf("chip %s: runs_on: %s, of cpu %q with vectors of %d bits, does not run kernels for cpu %q and %d bits, or stands for others itself", t.Name, p.Name, p.CPU, p.VectorBits, t.CPU, t.VectorBits)
+			return fmt.Errorf("chip %s: runs_on: %s, of cpu %q with vectors of %d bits, cannot run kernels for cpu %q and %d bits, or has runs_on itself", t.Name, p.Name, p.CPU, p.VectorBits, t.CPU, t.VectorBits)
 		}
 		p.VectorBits, p.VectorRegisters = t.VectorBits, t.VectorRegisters
 		t.processors = append(t.processors, p)

@@ -126,13 +126,13 @@ func Parse(data []byte) (*Target, error) {
 		return nil, fmt.Errorf("chip facts: %w", err)
 	}
 	if t.Name == "" {
-		return nil, fmt.Errorf("chip facts: no name; want those of a chip or a device, as 'bazel build @rules_dnn//platforms/chips:x86_64_v3' writes them")
+		return nil, fmt.Errorf("chip facts: no name; want the facts of a chip or a device, as 'bazel build @rules_dnn//platforms/chips:x86_64_v3' writes them")
 	}
 	if t.VectorBits < 32 || t.VectorBits > maxVectorBits || t.VectorBits&(t.VectorBits-1) != 0 {
 		return nil, fmt.Errorf("chip %s: vector_bits is %d; want a power of two from 32 to %d", t.Name, t.VectorBits, maxVectorBits)
 	}
 	if !t.IntegersOnly && t.VectorBits > maxFloatBits {
-		return nil, fmt.Errorf("chip %s: vector_bits is %d, and %d at most without integers_only", t.Name, t.VectorBits, maxFloatBits)
+		return nil, fmt.Errorf("chip %s: vector_bits is %d; want at most %d without integers_only", t.Name, t.VectorBits, maxFloatBits)
 	}
 	if t.VectorRegisters < 4 || t.VectorRegisters > 256 {
 		return nil, fmt.Errorf("chip %s: vector_registers is %d; want 4 to 256", t.Name, t.VectorRegisters)
@@ -144,10 +144,10 @@ func Parse(data []byte) (*Target, error) {
 		return nil, fmt.Errorf("chip %s: stores_per_cycle, arithmetic_per_cycle, lane_cycles, crossing_cycles and widen_cycles must not be negative", t.Name)
 	}
 	if t.L1DWays < 0 || t.L1D < t.Ways() {
-		return nil, fmt.Errorf("chip %s: l1d_ways is %d; want 1 to l1d_bytes (%d), or 0, which stands for %d", t.Name, t.L1DWays, t.L1D, usualWays)
+		return nil, fmt.Errorf("chip %s: l1d_ways is %d; want 1 to l1d_bytes (%d), or 0 for the default %d", t.Name, t.L1DWays, t.L1D, usualWays)
 	}
 	if t.L3 < 0 || t.L3 > 0 && (t.L3 < t.L2 || t.L3BytesPerCycle < t.BytesPerCycle) {
-		return nil, fmt.Errorf("chip %s: l3_bytes is %d, at %g bytes a cycle; want as much as l2_bytes (%d) and bytes_per_cycle (%g) or more, or 0, no such cache", t.Name, t.L3, t.L3BytesPerCycle, t.L2, t.BytesPerCycle)
+		return nil, fmt.Errorf("chip %s: l3_bytes is %d, at %g bytes a cycle; want at least l2_bytes (%d) and bytes_per_cycle (%g), or 0 if there is no such cache", t.Name, t.L3, t.L3BytesPerCycle, t.L2, t.BytesPerCycle)
 	}
 	if err := t.checkTasks(); err != nil {
 		return nil, fmt.Errorf("chip %s: %w", t.Name, err)
@@ -159,7 +159,7 @@ func Parse(data []byte) (*Target, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.InstructionUnits)) {
 		if n := t.InstructionUnits[name]; n <= 0 || !slices.Contains(t.Instructions, name) {
-			return nil, fmt.Errorf("chip %s: instruction_units: %s is %g; want a positive number, of one of its instructions", t.Name, name, n)
+			return nil, fmt.Errorf("chip %s: instruction_units: %s is %g; want one of its instructions and a positive number", t.Name, name, n)
 		}
 	}
 	return t, t.addProcessors()
@@ -192,7 +192,7 @@ func (t *Target) checkTasks() error {
 		return fmt.Errorf("images: extents and rates must be positive")
 	}
 	if t.Images != nil && t.TaskElements%texelElements != 0 {
-		return fmt.Errorf("images: tasks store whole texels of %d elements: want a multiple of that for task_elements, which is %d", texelElements, t.TaskElements)
+		return fmt.Errorf("images: tasks store whole texels of %d elements; want a multiple of it as task_elements, not %d", texelElements, t.TaskElements)
 	}
 	if t.OpenCL != nil {
 		return t.OpenCL.check()
@@ -206,13 +206,13 @@ func (t *Target) addInstruction(name string) error {
 	case r == nil:
 		return fmt.Errorf("there is no %q; known: %s", name, instr.Names())
 	case r.CPU != t.CPU:
-		return fmt.Errorf("%s is of cpu %q, the chip of %q", name, r.CPU, t.CPU)
+		return fmt.Errorf("%s is for cpu %q; the chip has cpu %q", name, r.CPU, t.CPU)
 	case r.Feature != "" && !slices.Contains(t.CPUFeatures, r.Feature):
-		return fmt.Errorf("%s needs %q among cpu_features", name, r.Feature)
+		return fmt.Errorf("%s needs %q in cpu_features", name, r.Feature)
 	case r.Acc.IsFloat() && t.IntegersOnly:
-		return fmt.Errorf("%s computes with floats, and the chip has integers_only", name)
+		return fmt.Errorf("%s computes with floats, but the chip has integers_only", name)
 	case r.Lanes*int64(r.Acc.Size())*8 > int64(t.VectorBits)*r.PerSum():
-		return fmt.Errorf("%s has %d lanes of %s, more than vector_bits %d in %d registers", name, r.Lanes, r.Acc, t.VectorBits, r.PerSum())
+		return fmt.Errorf("%s has %d lanes of %s, which exceed vector_bits %d in %d registers", name, r.Lanes, r.Acc, t.VectorBits, r.PerSum())
 	}
 	t.rows = append(t.rows, r)
 	return nil

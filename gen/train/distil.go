@@ -53,10 +53,10 @@ func (t *Task) newTeacher(n *Network) (*teacher, error) {
 		return nil, nil
 	}
 	if t.Teacher == nil {
-		return nil, errors.New("distillation wants a teacher")
+		return nil, errors.New("distillation needs a teacher")
 	}
 	if t.Teacher.Classes != n.Classes || !slices.Equal(t.Teacher.Image, n.Image) {
-		return nil, fmt.Errorf("the teacher has images of shape %v and %d classes; those of the network that learns have %v and %d", t.Teacher.Image, t.Teacher.Classes, n.Image, n.Classes)
+		return nil, fmt.Errorf("the teacher has images of shape %v and %d classes; the trained network has %v and %d", t.Teacher.Image, t.Teacher.Classes, n.Image, n.Classes)
 	}
 	return &teacher{t.Teacher, t.softened()}, nil
 }

@@ -71,7 +71,7 @@ func (n *Network) read(images int64) (*ir.Graph, error) {
 // checkInterface checks the network's input and output.
 func (n *Network) checkInterface(g *ir.Graph) error {
 	if len(g.Inputs) != 1 || len(g.Outputs) != 1 {
-		return fmt.Errorf("the network has %d inputs and %d outputs; training wants one input, images, and one output, the logits of their classes", len(g.Inputs), len(g.Outputs))
+		return fmt.Errorf("the network has %d inputs and %d outputs; training needs one input, images, and one output, the logits of their classes", len(g.Inputs), len(g.Outputs))
 	}
 	in := g.Inputs[0]
 	if in.Type != ir.F32 || !in.HasShape || len(in.Shape) < 2 {

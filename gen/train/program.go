@@ -106,14 +106,14 @@ func (p *program) operand(t ir.DType, shape []int64) te.Source {
 // node appends the stages of a node.
 func (p *program) node(node *ir.Node, at map[*ir.Value]te.Source) error {
 	if ops.IsControl(node) {
-		return node.Errorf("control flow is not trained; networks without If, Loop and Scan are")
+		return node.Errorf("training does not support If, Loop and Scan")
 	}
 	m, err := ops.Build(node, nil)
 	if err != nil {
 		return err
 	}
 	if m.Call != nil {
-		return node.Errorf("the operator has no expression to differentiate; networks of operators with one are trained")
+		return node.Errorf("training does not support the operator, which has no derivative")
 	}
 	from := make([]te.Source, len(node.Inputs))
 	for i, v := range node.Inputs {

@@ -66,7 +66,7 @@ func (s *Settings) Check() error {
 		}
 	}
 	if s.Cycles < 0 || s.Cycles > 1 && (s.Schedule != "cosine" || s.Epochs%s.Cycles != 0) {
-		return fmt.Errorf("cycles is %d; want 0, or a divisor of the epochs, %d, of a cosine", s.Cycles, s.Epochs)
+		return fmt.Errorf("cycles is %d; want 0, or with a cosine schedule a divisor of the epochs, %d", s.Cycles, s.Epochs)
 	}
 	if s.Part < 0 || s.Part > 0 && s.Batch%s.Part != 0 {
 		return fmt.Errorf("part is %d; want 0, or a divisor of the batch, %d", s.Part, s.Batch)

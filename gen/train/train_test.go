@@ -134,11 +134,11 @@ func TestDistillation(t *testing.T) {
 		share, temperature float64
 		teacher            *Network
 	}{
-		"distillation wants a teacher":     {0.5, 4, nil},
+		"distillation needs a teacher":     {0.5, 4, nil},
 		"distillation is 2; want 0 to 1":   {2, 4, nil},
 		"temperature is 0; want 1 to 100":  {0.5, 0, nil},
 		"temperature is -1; want 1 to 100": {0, -1, nil},
-		"the teacher has images of shape [1 8 8] and 5 classes; those of the network that learns have [1 8 8] and 4": {0.5, 4, other},
+		"the teacher has images of shape [1 8 8] and 5 classes; the trained network has [1 8 8] and 4": {0.5, 4, other},
 	} {
 		k := task(1)
 		k.Distillation, k.Temperature, k.Teacher = s.share, s.temperature, s.teacher

@@ -73,7 +73,7 @@ func (c *Choice) allows(t Tensor) error {
 				}
 				units++
 				if !slices.ContainsFunc(c.Patterns, func(p []int) bool { return within(used, p) }) {
-					return fmt.Errorf("the kernel of filter %d and channel %d has none of the patterns that the choice allows", f, channel)
+					return fmt.Errorf("the kernel of filter %d and channel %d has a pattern that the choice does not allow", f, channel)
 				}
 			}
 		}

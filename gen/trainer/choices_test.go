@@ -17,9 +17,9 @@ func TestChosen(t *testing.T) {
 	}{
 		{"one kernel of two, in the second pattern", Choice{Kernels: 1, Patterns: [][]int{{0}, {1, 2}}}, []int64{2, 1, 3}, []float32{0, 4, 5, 0, 0, 0}, ""},
 		{"both kernels", Choice{Kernels: 1, Patterns: [][]int{{0}, {1, 2}}}, []int64{2, 1, 3}, []float32{0, 4, 5, 1, 0, 0}, "2 kernels are kept; the choice allows 1"},
-		{"taps of no pattern", Choice{Kernels: 2, Patterns: [][]int{{0}, {1, 2}}}, []int64{2, 1, 3}, []float32{0, 4, 5, 1, 0, 7}, "the kernel of filter 1 and channel 0 has none of the patterns"},
+		{"taps of no pattern", Choice{Kernels: 2, Patterns: [][]int{{0}, {1, 2}}}, []int64{2, 1, 3}, []float32{0, 4, 5, 1, 0, 7}, "the kernel of filter 1 and channel 0 has a pattern that the choice does not allow"},
 		{"filters that share kernels", Choice{Kernels: 1, Share: 4, Patterns: [][]int{{1}}}, []int64{2, 1, 3}, []float32{0, 4, 0, 0, 3, 0}, ""},
-		{"filters that share kernels, of other patterns", Choice{Kernels: 1, Share: 4, Patterns: [][]int{{0}, {1}}}, []int64{2, 1, 3}, []float32{0, 4, 0, 3, 0, 0}, "the kernel of filter 0 and channel 0 has none"},
+		{"filters that share kernels, of other patterns", Choice{Kernels: 1, Share: 4, Patterns: [][]int{{0}, {1}}}, []int64{2, 1, 3}, []float32{0, 4, 0, 3, 0, 0}, "the kernel of filter 0 and channel 0 has a pattern that the choice does not allow"},
 		{"filters of two groups share none", Choice{Kernels: 1, Share: 4, Groups: 2, Patterns: [][]int{{1}}}, []int64{2, 1, 3}, []float32{0, 4, 0, 0, 3, 0}, "2 kernels are kept; the choice allows 1"},
 		{"the second axis is the filters'", Choice{Kernels: 2, Share: 4, FilterAxis: 1, Patterns: [][]int{{0}}}, []int64{3, 2}, []float32{1, 2, 0, 0, 3, 0}, ""},
 		{"the second axis is the filters', by itself", Choice{Kernels: 2, FilterAxis: 1, Patterns: [][]int{{0}}}, []int64{3, 2}, []float32{1, 2, 0, 0, 3, 0}, "3 kernels are kept; the choice allows 2"},

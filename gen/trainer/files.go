@@ -171,7 +171,7 @@ func sameTensors(got, want []Tensor) ([]Tensor, error) {
 	}
 	for _, t := range got {
 		if !slices.ContainsFunc(want, func(w Tensor) bool { return w.Name == t.Name }) {
-			return nil, fmt.Errorf("tensor %s is none of the network's weights", ir.Show(t.Name))
+			return nil, fmt.Errorf("tensor %s is not one of the network's weights", ir.Show(t.Name))
 		}
 	}
 	return out, nil

@@ -28,12 +28,12 @@ var checks = []struct {
 	what string
 	run  func(k *Kit, folder string) error
 }{
-	{"0 epochs give the weights that were given, and an accuracy", (*Kit).evaluates},
+	{"0 epochs return the given weights and an accuracy", (*Kit).evaluates},
 	{"an epoch changes the weights", (*Kit).trains},
 	{"weights that a mask drops are 0 from the start", (*Kit).masks},
-	{"of weights that it chooses of it gives what the choice allows, or it says that it does not take choices", (*Kit).chooses},
+	{"chosen weights follow the choice, or the trainer refuses choices", (*Kit).chooses},
 	{"a strong quadratic term pulls weights to its target", (*Kit).pulls},
-	{"a trainer that was killed goes on when it is started again", (*Kit).goesOn},
+	{"a killed trainer continues when it is started again", (*Kit).goesOn},
 	{"a request of another version is refused", (*Kit).refusesVersion},
 	{"weights that are cut off are refused", (*Kit).refusesWeights},
 }
@@ -89,7 +89,7 @@ func (k *Kit) trains(folder string) error {
 		return err
 	}
 	if apart(a.Weights, k.Weights) == 0 {
-		return fmt.Errorf("all weights are what they were")
+		return fmt.Errorf("no weights changed")
 	}
 	return nil
 }
@@ -199,7 +199,7 @@ func (k *Kit) pulls(folder string) error {
 		return err
 	}
 	if held >= free {
-		return fmt.Errorf("with rho 1 an epoch ends %v from the target, with rho 0 %v", held, free)
+		return fmt.Errorf("an epoch ends %v from the target with rho 1, and %v with rho 0", held, free)
 	}
 	return nil
 }
@@ -231,7 +231,7 @@ func (k *Kit) refused(folder string, spoil func() error) error {
 	err := k.Trainer.run(folder)
 	switch {
 	case err == nil:
-		return fmt.Errorf("it ended well; want an exit status that is not 0")
+		return fmt.Errorf("it exited with status 0; want a failure")
 	case exists(filepath.Join(folder, ResultFile)):
 		return fmt.Errorf("it wrote %s", ResultFile)
 	case !strings.Contains(err.Error(), "it failed"):

@@ -68,21 +68,21 @@ func TestKit(t *testing.T) {
 	var log bytes.Buffer
 	require.NoError(t, newKit(t, "serve").Run(&log), &log)
 	assert.Equal(t, len(checks), strings.Count(log.String(), "passed: "))
-	assert.Contains(t, log.String(), "or it says that it does not take choices; it said: choices: the built-in trainer chooses no masks while it trains")
+	assert.Contains(t, log.String(), "or the trainer refuses choices; it said: choices: the built-in trainer cannot choose masks while it trains")
 
 	log.Reset()
 	require.Error(t, newKit(t, "traceback").Run(&log))
-	assert.Contains(t, log.String(), "FAILED: of weights that it chooses of it gives what the choice allows", "a program with an error is none that refuses")
+	assert.Contains(t, log.String(), "FAILED: chosen weights follow the choice", "a program with an error is none that refuses")
 
 	log.Reset()
 	require.Error(t, newKit(t, "well").Run(&log))
 	for _, want := range []string{
-		"FAILED: 0 epochs give the weights that were given, and an accuracy: weights differ by up to 1",
+		"FAILED: 0 epochs return the given weights and an accuracy: weights differ by up to 1",
 		"FAILED: weights that a mask drops are 0 from the start: ",
-		`in check4: it ended well, but output.safetensors: weights "w": 64 kernels are kept; the choice allows 32`,
+		`in check4: it exited with status 0, but output.safetensors: weights "w": 64 kernels are kept; the choice allows 32`,
 		"FAILED: a strong quadratic term pulls weights to its target: ",
-		"FAILED: a request of another version is refused: it ended well; want an exit status that is not 0",
-		"passed: a trainer that was killed goes on when it is started again",
+		"FAILED: a request of another version is refused: it exited with status 0; want a failure",
+		"passed: a killed trainer continues when it is started again",
 	} {
 		assert.Contains(t, log.String(), want)
 	}
@@ -99,11 +99,11 @@ func TestServe(t *testing.T) {
 		{func(j *Job) { j.Settings.Optimizer = "lbfgs" }, `optimizer is "lbfgs"; want "sgd" or "adam"`},
 		{func(j *Job) { j.Weights[0].Data[3] = float32(math.NaN()) }, "the loss is NaN in step 0 of epoch 1; a smaller learning rate may help"},
 		{func(j *Job) { j.Terms = []Term{{"w", 1, "no"}} }, `terms.safetensors has no tensor "no", which is the target of a quadratic term of "w"`},
-		{func(j *Job) { j.Weights = append(j.Weights, Tensor{"z", nil, []float32{1}}) }, `tensor "z" is none of the network's weights`},
+		{func(j *Job) { j.Weights = append(j.Weights, Tensor{"z", nil, []float32{1}}) }, `tensor "z" is not one of the network's weights`},
 		{func(j *Job) { j.Weights = j.Weights[:1] }, `weights.safetensors: weights "b" of the network are missing`},
 		{func(j *Job) { j.Weights[0].Shape = []int64{4, 16} }, `weights.safetensors: weights "w" have shape [4 16]; the network's have [16 4]`},
 		{func(j *Job) { j.Model = "none.onnx" }, "none.onnx"},
-		{func(j *Job) { j.Choices = &Choices{} }, "choices: the built-in trainer chooses no masks while it trains; the one in PyTorch does"},
+		{func(j *Job) { j.Choices = &Choices{} }, "choices: the built-in trainer cannot choose masks while it trains; the one in PyTorch can"},
 	} {
 		j := k.job(1)
 		j.Weights = maskedCopy(j.Weights, nil)
@@ -139,7 +139,7 @@ func TestServeDamaged(t *testing.T) {
 	require.NoError(t, os.Truncate(checkpoint, 20))
 	_, err = k.Trainer.Train(folder, k.job(1))
 	require.ErrorContains(t, err, "checkpoint.safetensors: reading safetensors: ")
-	require.ErrorContains(t, err, "without the file the job begins anew")
+	require.ErrorContains(t, err, "remove the file to start the job again")
 	require.NoError(t, os.Remove(checkpoint))
 	_, err = k.Trainer.Train(folder, k.job(1))
 	require.NoError(t, err)

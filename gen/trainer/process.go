@@ -78,11 +78,11 @@ func (j *Job) run(folder, who string, train func(folder string) error) (*Answer,
 		return answer, nil
 	}
 	if err := train(folder); err != nil {
-		return nil, fmt.Errorf("%s in %s: %w; started again it goes on from its last checkpoint", who, filepath.Base(folder), err)
+		return nil, fmt.Errorf("%s in %s: %w; a second run continues from its last checkpoint", who, filepath.Base(folder), err)
 	}
 	answer, err := j.read(folder, request)
 	if err != nil {
-		return nil, fmt.Errorf("%s in %s: it ended well, but %w", who, filepath.Base(folder), err)
+		return nil, fmt.Errorf("%s in %s: it exited with status 0, but %w", who, filepath.Base(folder), err)
 	}
 	return answer, nil
 }
@@ -155,13 +155,13 @@ func (j *Job) read(folder string, request []byte) (*Answer, error) {
 		return nil, fmt.Errorf("%s: %w", ResultFile, err)
 	}
 	if r.Version != Version {
-		return nil, fmt.Errorf("%s is of version %d of the protocol; want %d", ResultFile, r.Version, Version)
+		return nil, fmt.Errorf("%s has version %d of the protocol; want %d", ResultFile, r.Version, Version)
 	}
 	if r.Request != digest(request) {
-		return nil, fmt.Errorf("%s is of another request: request_sha256 must be that of %s", ResultFile, RequestFile)
+		return nil, fmt.Errorf("%s answers another request; want the request_sha256 of %s", ResultFile, RequestFile)
 	}
 	if r.Metrics == nil {
-		return nil, fmt.Errorf("%s has no metrics; want those of the weights in %s", ResultFile, OutputFile)
+		return nil, fmt.Errorf("%s has no metrics; want metrics of the weights in %s", ResultFile, OutputFile)
 	}
 	for _, m := range append([]train.Metrics{*r.Metrics}, r.Epochs...) {
 		if m.Accuracy < 0 || m.Accuracy > 1 {
@@ -174,7 +174,7 @@ func (j *Job) read(folder string, request []byte) (*Answer, error) {
 		return nil, fmt.Errorf("it wrote no %s", OutputFile)
 	}
 	if r.Output != digest(output) {
-		return nil, fmt.Errorf("%s (%d bytes) is not the file that %s names by output_sha256: was it cut off?", OutputFile, len(output), ResultFile)
+		return nil, fmt.Errorf("%s (%d bytes) does not match output_sha256 in %s (is it cut off?)", OutputFile, len(output), ResultFile)
 	}
 	got, err := ReadTensors(path)
 	if err != nil {
@@ -195,7 +195,7 @@ func (j *Job) masked(weights []Tensor) error {
 	for _, t := range weights {
 		for i, kept := range j.Kept[t.Name] {
 			if !kept && t.Data[i] != 0 {
-				return fmt.Errorf("%s: element %d of weights %q is %v, where their mask has 0", OutputFile, i, t.Name, t.Data[i])
+				return fmt.Errorf("%s: element %d of weights %q is %v; want 0, as in their mask", OutputFile, i, t.Name, t.Data[i])
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func (p *Process) run(folder string) error {
 	go func() {
 		select {
 		case s := <-asked:
-			cancel(fmt.Errorf("this program was asked to end (%v), and stopped it", s))
+			cancel(fmt.Errorf("this program received %v and stopped it", s))
 		case <-ctx.Done():
 		}
 	}()
@@ -224,7 +224,7 @@ func (p *Process) run(folder string) error {
 	cmd.Stdout, cmd.Stderr = out, out
 	if p.Patience > 0 {
 		out.timer = time.AfterFunc(p.Patience, func() {
-			cancel(fmt.Errorf("it printed nothing for %v and was stopped (was it hanging?)", p.Patience))
+			cancel(fmt.Errorf("it was stopped, because it printed nothing for %v (was it hanging?)", p.Patience))
 		})
 		out.patience = p.Patience
 		defer out.timer.Stop()

@@ -133,21 +133,21 @@ func runFake(t *testing.T, mode, folder string, patience time.Duration) (*Answer
 func TestFailures(t *testing.T) {
 	for _, c := range []struct{ mode, want string }{
 		{"crash", "out of memory, says the fake"},
-		{"crash", "started again it goes on from its last checkpoint"},
-		{"hang", "printed nothing for 300ms and was stopped (was it hanging?)"},
-		{"nothing", "it ended well, but it wrote no result.json"},
+		{"crash", "a second run continues from its last checkpoint"},
+		{"hang", "it was stopped, because it printed nothing for 300ms (was it hanging?)"},
+		{"nothing", "it exited with status 0, but it wrote no result.json"},
 		{"nan", `element 2 of weights "b" is NaN; a smaller learning rate may help`},
 		{"shape", `weights "b" have shape [3 1]; the network's have [3]`},
 		{"missing", `weights "b" are missing`},
-		{"more", `tensor "c" is none of the network's weights`},
+		{"more", `tensor "c" is not one of the network's weights`},
 		{"cut", "is not the file that result.json names by output_sha256: was it cut off?"},
 		{"cut before it was summed", "output.safetensors: reading safetensors"},
 		{"version", "is of version 9 of the protocol; want 1"},
 		{"other request", "result.json is of another request"},
 		{"percent", "result.json: accuracy is 91.3 after epoch 1; want a share from 0 to 1"},
 		{"percent of an epoch", "accuracy is -0.5 after epoch 1"},
-		{"no metrics", "result.json has no metrics; want those of the weights in output.safetensors"},
-		{"garbage", "result.json: it ends at line 1, within its JSON"},
+		{"no metrics", "result.json has no metrics; want metrics of the weights in output.safetensors"},
+		{"garbage", "result.json: its JSON is cut off at line 1"},
 	} {
 		folder := t.TempDir()
 		patience := time.Minute
@@ -187,7 +187,7 @@ func TestMasked(t *testing.T) {
 	j := someJob()
 	j.Kept = map[string][]bool{"a": {true, false, true, true}}
 	_, err := (&Process{Command: []string{os.Args[0]}}).Train(t.TempDir(), j)
-	assert.ErrorContains(t, err, `element 1 of weights "a" is 3, where their mask has 0`)
+	assert.ErrorContains(t, err, `element 1 of weights "a" is 3; want 0, as in their mask`)
 }
 
 // TestAsked: a driver that is asked to end stops its trainer, which has a process group of its own.
@@ -196,7 +196,7 @@ func TestAsked(t *testing.T) {
 	p := &Process{Command: []string{"sh", "-c", script}, Log: asker{}}
 	began := time.Now()
 	_, err := p.Train(t.TempDir(), someJob())
-	require.ErrorContains(t, err, "this program was asked to end (interrupt), and stopped it; started again it goes on")
+	require.ErrorContains(t, err, "this program received interrupt and stopped it; a second run continues")
 	assert.Less(t, time.Since(began), 30*time.Second)
 }
 

@@ -30,14 +30,14 @@ func Serve(folder string, log io.Writer) error {
 		return fmt.Errorf("%s: %w", RequestFile, err)
 	}
 	if version.Version != Version {
-		return fmt.Errorf("%s is of version %d of the protocol; this trainer has version %d", RequestFile, version.Version, Version)
+		return fmt.Errorf("%s has version %d of the protocol; this trainer has version %d", RequestFile, version.Version, Version)
 	}
 	var r Request
 	if err := jsonfile.Parse(request, &r); err != nil {
 		return fmt.Errorf("%s: %w", RequestFile, err)
 	}
 	if r.Choices != nil {
-		return errors.New("choices: the built-in trainer chooses no masks while it trains; the one in PyTorch does (docs/trainers.md)")
+		return errors.New("choices: the built-in trainer cannot choose masks while it trains; the one in PyTorch can (docs/trainers.md)")
 	}
 	s := &server{Request: &r, folder: folder, log: log}
 	metrics, err := s.fit()
@@ -98,10 +98,10 @@ func (s *server) fit() (train.Metrics, error) {
 	var from *train.State
 	if text, err := os.ReadFile(s.path(Checkpoint)); err == nil {
 		if from, err = train.ReadState(memory(text)); err != nil {
-			return train.Metrics{}, fmt.Errorf("%s: %w; without the file the job begins anew", Checkpoint, err)
+			return train.Metrics{}, fmt.Errorf("%s: %w; remove the file to start the job again", Checkpoint, err)
 		}
 		s.epochs = slices.Clone(from.Epochs)
-		fmt.Fprintf(s.log, "going on after epoch %d\n", from.Epoch)
+		fmt.Fprintf(s.log, "continuing after epoch %d\n", from.Epoch)
 	}
 	return s.network.Fit(task, from)
 }
@@ -132,7 +132,7 @@ func (s *server) load() error {
 	for _, t := range given {
 		w := s.network.Find(t.Name)
 		if w == nil {
-			return fmt.Errorf("%s: tensor %s is none of the network's weights", WeightsFile, ir.Show(t.Name))
+			return fmt.Errorf("%s: tensor %s is not one of the network's weights", WeightsFile, ir.Show(t.Name))
 		}
 		if !slices.Equal(w.Shape, t.Shape) {
 			return fmt.Errorf("%s: weights %s have shape %v; the network's have %v", WeightsFile, ir.Show(t.Name), t.Shape, w.Shape)

@@ -78,7 +78,7 @@ func Parse(data []byte) (*Record, error) {
 		return nil, fmt.Errorf("tuning record: %w", err)
 	}
 	if r.Version < oldest || r.Version > version {
-		return nil, fmt.Errorf("tuning record: its version is %d, and this compiler reads %d to %d: remove the file and measure again", r.Version, oldest, version)
+		return nil, fmt.Errorf("tuning record: its version is %d; this compiler reads %d to %d. Remove the file and measure again", r.Version, oldest, version)
 	}
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("tuning record: %w", err)

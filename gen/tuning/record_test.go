@@ -13,12 +13,12 @@ func TestParseErrors(t *testing.T) {
 		return `{"version": 1, "chips": [{"chip": "a", "threads": 1, ` + rest + `}]}`
 	}
 	for text, want := range map[string]string{
-		`nothing`:                     "tuning record: line 1: it is no JSON: invalid character",
+		`nothing`:                     "tuning record: line 1: malformed JSON: invalid character",
 		`[]`:                          "line 1: it is a list; want an object",
 		`{"version": 1} {}`:           "trailing data after the JSON object",
 		`{"version": 1, "chip": "x"}`: `unknown field "chip"`,
-		`{}`:                          "its version is 0, and this compiler reads 1 to 3",
-		`{"version": 4}`:              "its version is 4, and this compiler reads 1 to 3: remove the file and measure again",
+		`{}`:                          "tuning record: its version is 0",
+		`{"version": 4}`:              "tuning record: its version is 4; this compiler reads 1 to 3. Remove the file and measure again",
 		`{"version": 1, "chips": [{"threads": 1}]}`:                                           "chip 0 has no name",
 		`{"version": 1, "chips": [{"chip": "a", "threads": 0}]}`:                              "chip a: threads is 0; want a number from 1",
 		`{"version": 1, "chips": [{"chip": "a", "threads": 1}, {"chip": "a", "threads": 1}]}`: "chip a is listed twice",
@@ -52,7 +52,7 @@ func TestFor(t *testing.T) {
 	assert.Equal(t, Times{"k": {{"y", 2, 5, ""}, {"z", 2, 5, ""}, {"x", 3, 5, ""}}}, times, "the fastest first, then by name")
 
 	_, err = r.For("b")
-	assert.ErrorContains(t, err, "the tuning record is of a, and the model is compiled for b")
+	assert.ErrorContains(t, err, "the tuning record has times of a, but the model is compiled for b: measure there too, which adds to the record, or use the record only for its chips (in Bazel: tuning = select(...))")
 	r.On("c", 1)
 	times, err = r.For("b")
 	require.NoError(t, err, "a record of several chips serves models for further ones")
@@ -67,7 +67,7 @@ func TestForVariants(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []Times{nil, {"k": {{"x", 3, 5, ""}}}}, times)
 	_, err = r.ForVariants([]string{"a", "c"})
-	assert.ErrorContains(t, err, "the tuning record is of b, and the model is compiled for a")
+	assert.ErrorContains(t, err, "the tuning record has times of b, but the model is compiled for a: measure there too, which adds to the record, or use the record only for its chips (in Bazel: tuning = select(...))")
 }
 
 // TestForDevice: a device's times are beside those of the processor, whichever that is; a record of one other device is an error, and says what to do.
@@ -79,7 +79,7 @@ func TestForDevice(t *testing.T) {
 	assert.Equal(t, Times{"k": {{"x", 3, 5, ""}}}, host)
 	assert.Empty(t, there)
 	_, _, err = r.ForDevice("b", "gpu")
-	assert.ErrorContains(t, err, "the tuning record is of a, and the model is compiled for b")
+	assert.ErrorContains(t, err, "the tuning record has times of a, but the model is compiled for b: measure there too, which adds to the record, or use the record only for its chips (in Bazel: tuning = select(...))")
 
 	r.OnDevice("gpu").Set("k", "Conv", Kernel{"y", 2, 5, ""})
 	assert.Equal(t, "y", r.OnDevice("gpu").All("k")[0].Name)
@@ -93,15 +93,15 @@ func TestForDevice(t *testing.T) {
 	assert.Empty(t, host)
 	assert.Equal(t, Times{"k": {{"y", 2, 5, ""}}}, there)
 	_, _, err = r.ForDevice("a", "other")
-	assert.EqualError(t, err, "the tuning record is of the device gpu, and the model is compiled for the device other: measure there too, which adds to the record, "+
-		"or leave it out for other devices (in Bazel: tuning = select(...), or device = the facts of gpu)")
+	assert.EqualError(t, err, "the tuning record has times of the device gpu, but the model is compiled for the device other: measure there too, which adds to the record, "+
+		"or use the record only for its devices (in Bazel: tuning = select(...), or device = the facts of gpu)")
 	times, err := r.For("a")
 	require.NoError(t, err)
 	assert.Equal(t, Times{"k": {{"x", 3, 5, ""}}}, times)
 	_, err = r.For("gpu")
-	assert.ErrorContains(t, err, "the tuning record is of a", "a device is no processor")
+	assert.ErrorContains(t, err, "the tuning record has times of a, but the model is compiled for gpu: measure there too, which adds to the record, or use the record only for its chips (in Bazel: tuning = select(...))", "a device is no processor")
 	_, _, err = r.ForDevice("a", "a")
-	assert.ErrorContains(t, err, "is of the device gpu", "nor a processor a device")
+	assert.ErrorContains(t, err, "the tuning record has times of the device gpu, but the model is compiled for the device a: measure there too, which adds to the record, or use the record only for its devices (in Bazel: tuning = select(...), or device = the facts of gpu)", "nor a processor a device")
 
 	r.OnDevice("third")
 	_, there, err = r.ForDevice("a", "other")

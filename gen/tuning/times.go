@@ -14,7 +14,7 @@ type Times map[string][]Kernel
 func (r *Record) For(chip string) (Times, error) {
 	out, known, others := r.times(identity{chip, false})
 	if !known && len(others) == 1 {
-		return nil, fmt.Errorf("the tuning record is of %s, and the model is compiled for %s: measure there too, which adds to the record, or leave it out for other chips (in Bazel: tuning = select(...))", others[0], chip)
+		return nil, fmt.Errorf("the tuning record has times of %s, but the model is compiled for %s: measure there too, which adds to the record, or use the record only for its chips (in Bazel: tuning = select(...))", others[0], chip)
 	}
 	return out, nil
 }
@@ -24,7 +24,7 @@ func (r *Record) For(chip string) (Times, error) {
 func (r *Record) ForDevice(chip, device string) (host, there Times, err error) {
 	there, known, others := r.times(identity{device, true})
 	if !known && len(others) == 1 {
-		return nil, nil, fmt.Errorf("the tuning record is of the device %s, and the model is compiled for the device %s: measure there too, which adds to the record, or leave it out for other devices (in Bazel: tuning = select(...), or device = the facts of %s)",
+		return nil, nil, fmt.Errorf("the tuning record has times of the device %s, but the model is compiled for the device %s: measure there too, which adds to the record, or use the record only for its devices (in Bazel: tuning = select(...), or device = the facts of %s)",
 			others[0], device, others[0])
 	}
 	host, err = r.For(chip)

@@ -32,7 +32,8 @@ func invoke(words string) (string, error) {
 	return out.String(), err
 }
 
-// TestFiles compares BUILD files after a run with testdata/NAME.want; before, they are testdata/NAME.in, if there is one.
+// TestFiles compares BUILD files after a run with testdata/NAME.want; before, they are
+// testdata/NAME.in, if there is one.
 func TestFiles(t *testing.T) {
 	static, batch := network{}, network{dims: []string{"N"}}
 	for _, c := range []struct {
@@ -171,16 +172,16 @@ func TestErrors(t *testing.T) {
 		{"no ONNX", "text.onnx", "", batch, "is the file an ONNX model?"},
 		{"folder", "folder.onnx", "", batch, "folder.onnx is a folder, not a file"},
 		{"two for one name", "net.onnx net.onnx --name=x", "", batch, "2 models are given"},
-		{"name", "net.onnx --name=a:b", "", batch, "--name=a:b: the name is that of a header too"},
+		{"name", "net.onnx --name=a:b", "", batch, "--name=a:b: the header has the same name"},
 		{"option", "net.onnx --nam=x", "", batch, "flag provided but not defined: -nam; --help shows examples"},
-		{"check or not", "net.onnx --check --dry-run", "", batch, "give one of them"},
+		{"check or not", "net.onnx --check --dry-run", "", batch, "leave out one of them"},
 		{"bound", "net.onnx --dims N", "", batch, "want NAME=NUMBER or NAME=LOW..HIGH"},
 		{"two bounds", "net.onnx --dims N=1 --dims N=2", "", batch, "the symbol N is given twice"},
 		{"symbol", "net.onnx --dims M=1", "", batch, "--dims=M=1: no dimension of the model's inputs has this name; the model's symbols are N"},
 		{"no symbols", "net.onnx --dims M=1", "", network{}, "has this name; all of them are constants"},
 		{"expression", "net.onnx --dims N=1", load + "dnn_model(name = \"n\", src = \"net.onnx\", dims = D)\n", batch, "//:n: --dims: dims is an expression"},
-		{"taken", "net.onnx", "\ncc_library(name = \"net\")\n", batch, "//:net is there already: a cc_library (BUILD, line 2); give this model's target another name with --name"},
-		{"taken by a model", "net.onnx", load + "dnn_model(name = \"net\", src = \"old.onnx\")\n", batch, "//:net is there already: a dnn_model of old.onnx (BUILD, line 2)"},
+		{"taken", "net.onnx", "\ncc_library(name = \"net\")\n", batch, "//:net exists: a cc_library (BUILD, line 2); name this model's target differently with --name"},
+		{"taken by a model", "net.onnx", load + "dnn_model(name = \"net\", src = \"old.onnx\")\n", batch, "//:net exists: a dnn_model of old.onnx (BUILD, line 2)"},
 		{"chosen", "net.onnx --name=net", load + "dnn_model(name = \"net\", src = select({}))\n", batch, "//:net chooses its src by an expression"},
 		{"imported", "net.onnx --name=net", load + "dnn_model(name = \"net\", src = \":graph\")\n", batch, "the src of //:net is :graph, which is no .onnx file"},
 		{"which", "net.onnx --target=//:p", load + "dnn_model(name = \"a\", src = \"net.onnx\")\ndnn_model(name = \"b\", src = \"net.onnx\")\n", batch, "--target=//:p: //:a, //:b compile this model"},
@@ -218,7 +219,8 @@ func TestOtherPlaces(t *testing.T) {
 	_, err = invoke(outside)
 	require.ErrorContains(t, err, "it is in no Bazel workspace")
 
-	// Without Bazel, the model says where the workspace is, and paths begin in the working directory.
+	// Without Bazel, the model says where the workspace is, and paths begin in the working
+	// directory.
 	t.Setenv("BUILD_WORKSPACE_DIRECTORY", "")
 	t.Setenv("BUILD_WORKING_DIRECTORY", "")
 	t.Chdir(filepath.Join(dir, "within"))
@@ -227,7 +229,8 @@ func TestOtherPlaces(t *testing.T) {
 	assert.Equal(t, "//:net: added to BUILD.bazel\n", out)
 }
 
-// TestPackageAbove: what names files of the model's folder keeps them; a target that lost its model, since its folder became a package, is told.
+// TestPackageAbove: what names files of the model's folder keeps them; a target that lost its
+// model, since its folder became a package, is told.
 func TestPackageAbove(t *testing.T) {
 	for text, stays := range map[string]bool{
 		"":                                                false,

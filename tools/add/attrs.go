@@ -50,8 +50,9 @@ func (e *edit) external(r *build.Rule) error {
 	return nil
 }
 
-// keep divides what the model needs: the elements of a list that stay, and locations to add.
-// What a rule makes, or is not understood, stays, and may be any location that has no file.
+// keep returns the elements of a list that stay, and the locations that the model needs in
+// addition. Outputs of rules and expressions that it does not understand stay, and may provide any
+// location without a file.
 func (e *edit) keep(list *build.ListExpr) (kept []build.Expr, missing []string, err error) {
 	found, open := map[string]bool{}, false
 	for _, x := range list.List {
@@ -84,8 +85,8 @@ func (e *edit) keep(list *build.ListExpr) (kept []build.Expr, missing []string, 
 	return kept, missing, nil
 }
 
-// location is where the rules place a source file of external data, seen from the model's folder.
-// A label that is no file and no target of this package is stale.
+// location returns the path at which the rules place a source file of external data, relative to
+// the model's folder. A label is stale if it is neither a file nor a target of this package.
 func (e *edit) location(label string) (location string, isSource, stale bool) {
 	pkg, name, ok := resolve(label, e.f.pkg)
 	if !ok {
@@ -108,7 +109,7 @@ func (e *edit) location(label string) (location string, isSource, stale bool) {
 	return path.Base(name), true, false
 }
 
-// dims gives each symbol of the model a bound, and takes away what names none.
+// dims adds a bound for each symbol of the model, and removes bounds without a symbol.
 func (e *edit) dims(r *build.Rule) error {
 	value := r.Attr("dims")
 	dict, ok := value.(*build.DictExpr)
@@ -170,7 +171,7 @@ func (e *edit) mergeDims(dict *build.DictExpr) {
 	}
 }
 
-// keyOf is an entry's key, or nil if it is an expression.
+// keyOf returns an entry's key, or nil if it is an expression.
 func keyOf(x *build.KeyValueExpr) *build.StringExpr {
 	key, _ := x.Key.(*build.StringExpr)
 	return key

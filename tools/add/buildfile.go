@@ -37,8 +37,8 @@ func readBuildFile(path, name, pkg string) (*buildFile, error) {
 	return &buildFile{path: path, name: name, pkg: pkg, before: data, tree: tree}, nil
 }
 
-// text is the file as it is to be. A file as buildifier writes it stays so; in others, what
-// buildifier would reorder keeps its order.
+// text returns the new text of the file. A file formatted by buildifier stays formatted; other
+// files keep the order that buildifier would change.
 func (f *buildFile) text() []byte {
 	if !f.changed {
 		return f.before
@@ -53,7 +53,7 @@ func (f *buildFile) note(format string, args ...any) {
 	f.notes = append(f.notes, fmt.Sprintf(format, args...))
 }
 
-// label is a target's label, for people.
+// label returns a target's label for messages.
 func (f *buildFile) label(name string) string { return "//" + f.pkg + ":" + name }
 
 // defines reports whether a target or a file is made by a rule in this file.
@@ -67,7 +67,8 @@ func (f *buildFile) defines(name string) bool {
 	return false
 }
 
-// uses returns a text of the file by which its package has files of a folder below it, or "": a label or a pattern of glob.
+// uses returns a text of the file by which its package has files of a folder below it, or "": a
+// label or a pattern of glob.
 func (f *buildFile) uses(folder string) string {
 	found := ""
 	build.Walk(f.tree, func(x build.Expr, _ []build.Expr) {
@@ -88,7 +89,7 @@ func (f *buildFile) uses(folder string) string {
 // defsFile ends the label of the file that users load.
 const defsFile = "//rules:defs.bzl"
 
-// loads are the load statements of that file.
+// loads returns the load statements of that file.
 func (f *buildFile) loads(repo string) []*build.LoadStmt {
 	var found []*build.LoadStmt
 	for _, s := range f.tree.Stmt {
@@ -100,8 +101,8 @@ func (f *buildFile) loads(repo string) []*build.LoadStmt {
 	return found
 }
 
-// local is the name that the file has for a symbol of rules_dnn; ok says whether it loads it. Where
-// it loads the same name from elsewhere, people have put their own in its place.
+// local returns the file's name for a symbol of rules_dnn; ok reports whether the file loads it. A
+// symbol of the same name loaded from elsewhere counts, because the user replaced it.
 func (f *buildFile) local(repo, symbol string) (name string, ok bool) {
 	for _, load := range f.loads(repo) {
 		for i, from := range load.From {
@@ -118,7 +119,7 @@ func (f *buildFile) local(repo, symbol string) (name string, ok bool) {
 	return symbol, false
 }
 
-// load makes the file load a symbol of rules_dnn, and gives its name there.
+// load makes the file load a symbol of rules_dnn, and returns its name there.
 func (f *buildFile) load(repo, symbol string) string {
 	name, ok := f.local(repo, symbol)
 	if ok {
@@ -143,7 +144,8 @@ func addToLoad(load *build.LoadStmt, symbol string) {
 	load.To = slices.Insert(load.To, at, &build.Ident{Name: symbol})
 }
 
-// placeOfLoad is where a load statement goes: among the others, or after what begins the file.
+// placeOfLoad returns the position for a load statement: among the others, or after the file's
+// head.
 func (f *buildFile) placeOfLoad(module string) int {
 	place, header := -1, true
 	for i, s := range f.tree.Stmt {
@@ -180,7 +182,7 @@ func compareModules(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// setAttr gives a rule an attribute; a new one comes to the place that buildifier gives it.
+// setAttr sets an attribute of a rule. A new attribute goes to buildifier's position for it.
 func setAttr(r *build.Rule, key string, value build.Expr) {
 	if old := r.AttrDefn(key); old != nil {
 		old.RHS = value
@@ -203,7 +205,8 @@ func compareAttrs(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// text is a string, with letters as they are: buildtools would write bytes of other than ASCII as numbers.
+// text returns a string expression that keeps all letters; buildtools would escape non-ASCII
+// bytes.
 func text(value string) *build.StringExpr {
 	x := &build.StringExpr{Value: value}
 	if !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }) {

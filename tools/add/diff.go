@@ -37,7 +37,8 @@ func diff(name, before, after string) string {
 	return b.String()
 }
 
-// hunk prints lines from a place up to the next long stretch without changes, and gives its end.
+// hunk prints lines from a position up to the next long stretch without changes, and returns its
+// end.
 func hunk(b *strings.Builder, lines []line, from int) int {
 	to, same := from, 0
 	for i := from; i < len(lines) && same <= 2*context; i++ {

@@ -31,7 +31,7 @@ func (e *edit) run() error {
 		return err
 	}
 	if len(targets) > 1 && e.o.target != "" {
-		return fmt.Errorf("--target=%s: %s compile this model: say which one with --name, or give a new target another name", e.o.target, e.list(targets))
+		return fmt.Errorf("--target=%s: %s compile this model: choose one with --name, or a new name for a new target", e.o.target, e.list(targets))
 	}
 	if len(targets) == 0 {
 		r, err := e.create()
@@ -56,7 +56,7 @@ func (e *edit) list(targets []*build.Rule) string {
 	return strings.Join(names, ", ")
 }
 
-// rules are the rules of the file that may compile a model.
+// rules returns the rules of the file that can compile a model.
 func (e *edit) rules() []*build.Rule {
 	var found []*build.Rule
 	for _, kind := range []string{importRule, modelRule} {
@@ -72,7 +72,7 @@ func (e *edit) has(name string) bool {
 	return slices.ContainsFunc(e.rules(), func(r *build.Rule) bool { return r.Name() == name })
 }
 
-// targets are those that compile the model, or the one that --name says.
+// targets returns the rules that compile the model, or the one named by --name.
 func (e *edit) targets() ([]*build.Rule, error) {
 	if e.o.name != "" {
 		return e.named(e.o.name)
@@ -86,7 +86,7 @@ func (e *edit) targets() ([]*build.Rule, error) {
 	return found, nil
 }
 
-// named is the target that is to compile the model, if there is one of that name.
+// named returns the target of this name, if it exists.
 func (e *edit) named(name string) ([]*build.Rule, error) {
 	for _, r := range e.rules() {
 		if r.Name() != name {
@@ -125,7 +125,7 @@ func (e *edit) create() (*build.Rule, error) {
 		if s := old.AttrString("src"); s != "" {
 			src = " of " + s
 		}
-		return nil, fmt.Errorf("%s is there already: a %s%s (%s, line %d); give this model's target another name with --name, or use --name=%s where it is a dnn_model that is to compile this model now",
+		return nil, fmt.Errorf("%s exists: a %s%s (%s, line %d); name this model's target differently with --name, or use --name=%s if that dnn_model should compile this model now",
 			e.f.label(name), old.Kind(), src, e.f.name, line, name)
 	}
 	call := &build.CallExpr{X: &build.Ident{Name: e.f.load(e.w.repo, modelRule)}, ForceMultiLine: true}
@@ -160,7 +160,7 @@ func isName(name string) bool {
 	return strings.IndexFunc(name, func(r rune) bool { return !isNameRune(r) }) < 0
 }
 
-// update sets what follows from the model, and says done if anything changed.
+// update sets the attributes that depend on the model, and reports done if anything changed.
 func (e *edit) update(r *build.Rule, done string) error {
 	before := build.FormatString(r.Call)
 	if !e.isModel(r.AttrString("src")) {

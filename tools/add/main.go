@@ -14,26 +14,26 @@ import (
 	"rules_dnn/tools/command"
 )
 
-const usage = `add writes a dnn_model for an ONNX model into the BUILD file of the model's folder, or brings those
-that compile it up to date: files of external data, and a dim for each symbol of the inputs' shapes. All else
-in the file stays as people wrote it, and so do their values of dims.
+const usage = `add writes a dnn_model for an ONNX model into the BUILD file of the model's folder, or updates the
+targets that compile it: files of external data, and a dim for each symbol of the inputs' shapes. It keeps
+everything else in the file, including edited values of dims.
 
 usage: add MODEL.onnx... [options]
   bazel run @rules_dnn//:add -- MODEL.onnx... [options]
 
 examples, for MODEL.onnx... [options]:
-  net.onnx                               a target net, or what the model needs now of those that compile it
+  net.onnx                               a new target net, or updates of the targets that compile the model
   models/*.onnx                          several models
   net.onnx --dims N=1..64 --dims H=224   bounds of symbols (others: 1.., without an upper bound)
   net.onnx --name net_arm64 --target @rules_dnn//platforms:linux_arm64
                                          another target, for another platform
-  net.onnx --check                       print what would change; fail if something would
-  net.onnx --dry-run                     print what would change
-  a/b/net.onnx                           a new a/b/BUILD.bazel if a/b has none; but where the package above
-                                         names files of a/b, the target goes to that package
-  a/b/net.onnx --new-package             make a/b a package also then
+  net.onnx --check                       print the changes, and fail if there are any
+  net.onnx --dry-run                     print the changes
+  a/b/net.onnx                           a new a/b/BUILD.bazel if a/b has none; but if the package above
+                                         names files in a/b, the target goes to that package
+  a/b/net.onnx --new-package             make a/b a package even then
 
-Exit status: 0, 1 if --check found something to change, 2 for an error.
+Exit status: 0; 1 if --check found changes; 2 for an error.
 
 options:
 `
@@ -41,7 +41,7 @@ options:
 // errStale is what --check ends with if something would change.
 var errStale = errors.New("BUILD files are not up to date: run without --check")
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
 	models                    []string
 	name, target              string
@@ -72,12 +72,12 @@ func run(args []string, out io.Writer) error {
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{workingFolder: os.Getenv("BUILD_WORKING_DIRECTORY"), workspace: os.Getenv("BUILD_WORKSPACE_DIRECTORY")}
 	fs := command.Options("add")
-	fs.StringVar(&o.name, "name", "", "the target's `NAME` (default: that of the target that compiles the model, or the file's)")
-	fs.StringVar(&o.target, "target", "", "`PLATFORM` to build the model for (default for a new target: the platform of what links it)")
+	fs.StringVar(&o.name, "name", "", "the target's `NAME` (default: the target that compiles the model, or the file's name)")
+	fs.StringVar(&o.target, "target", "", "`PLATFORM` to build the model for (default for a new target: the platform of the target that links it)")
 	fs.Var(&o.dims, "dims", "`SYMBOL=BOUND`, a number or LOW..HIGH or LOW.. for a symbol of the inputs' shapes; may be repeated")
-	fs.BoolVar(&o.check, "check", false, "write nothing: print what would change, and fail if something would")
-	fs.BoolVar(&o.dryRun, "dry-run", false, "write nothing: print what would change")
-	fs.BoolVar(&o.newPackage, "new-package", false, "make the model's folder a package, also where the package above names files in it")
+	fs.BoolVar(&o.check, "check", false, "write nothing: print the changes, and fail if there are any")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "write nothing: print the changes")
+	fs.BoolVar(&o.newPackage, "new-package", false, "make the model's folder a package, even if the package above names files in it")
 	// Models may stand anywhere among the options.
 	for {
 		err := command.Parse(fs, args, usage, out)
@@ -103,14 +103,14 @@ func (o *options) verify() error {
 	case len(o.models) > 1 && o.name != "":
 		return fmt.Errorf("--name=%s: it names one target, and %d models are given", o.name, len(o.models))
 	case o.name != "" && !isName(o.name):
-		return fmt.Errorf("--name=%s: the name is that of a header too: write letters, digits, _ - + . and / only", o.name)
+		return fmt.Errorf("--name=%s: the header has the same name; use only letters, digits, _ - + . and /", o.name)
 	case o.check && o.dryRun:
-		return errors.New("--check and --dry-run: give one of them")
+		return errors.New("--check and --dry-run: leave out one of them")
 	}
 	return nil
 }
 
-// path is where a user's relative path leads: `bazel run` starts programs elsewhere.
+// path resolves a user's relative path, because `bazel run` starts programs in another folder.
 func (o *options) path(p string) (string, error) {
 	if o.workingFolder != "" && !filepath.IsAbs(p) {
 		p = filepath.Join(o.workingFolder, p)
@@ -118,7 +118,7 @@ func (o *options) path(p string) (string, error) {
 	return filepath.Abs(p)
 }
 
-// dim is a bound as --dims gives it.
+// dim is a bound from --dims.
 type dim struct{ symbol, bound string }
 
 // dimList is an option that may be given several times.

@@ -15,7 +15,7 @@ import (
 	"rules_dnn/gen/ops"
 )
 
-// model is what an ONNX model says of its target's attributes.
+// model holds the parts of an ONNX model that determine its target's attributes.
 type model struct {
 	path      string             // absolute
 	locations []string           // of external data, sorted: paths from the model's folder, with slashes
@@ -48,8 +48,8 @@ func readModel(path string) (*model, error) {
 	return m, err
 }
 
-// verify imports the model as the compiler will, so that what it says is said now. Where a rule
-// makes files of external data, only the build can know.
+// verify imports the model like the compiler, to report its errors now. If rules make files of
+// external data, only the build can check them.
 func (m *model) verify() error {
 	file, closed, err := openFile(m.path)
 	if err != nil {
@@ -69,7 +69,7 @@ func (m *model) verify() error {
 	return err
 }
 
-// beside is the path of a location as the model means it.
+// beside returns the path of a location relative to the model.
 func (m *model) beside(location string) string {
 	return filepath.Join(filepath.Dir(m.path), filepath.FromSlash(location))
 }

@@ -11,7 +11,8 @@ import (
 	"rules_dnn/gen/onnx/onnxpb"
 )
 
-// network is an ONNX model of a test: one input of the dims, to which tensors of external data are added.
+// network is an ONNX model of a test: one input of the dims, to which tensors of external data are
+// added.
 type network struct {
 	dims     []string
 	external []string // locations

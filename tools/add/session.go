@@ -46,8 +46,9 @@ func (s *session) add(name string) error {
 	return e.run()
 }
 
-// open finds the BUILD file that gets a model's target: that of the model's folder, a new one if there is none. Where the package above has
-// files of the folder, which it would lose by a new one, it is that package's.
+// open returns the BUILD file for a model's target: the one of the model's folder, or a new one.
+// If the package above has files of the folder, which a new package would take from it, open
+// returns that package's file.
 func (s *session) open(w *workspace, file string) (*buildFile, error) {
 	dir := filepath.Dir(file)
 	if pkg, ok := w.packageOf(file); ok && !hasFile(dir, buildFiles) && !s.o.newPackage {
@@ -71,7 +72,8 @@ func (s *session) open(w *workspace, file string) (*buildFile, error) {
 	return s.file(w, dir)
 }
 
-// left refuses a model that a package above compiles as its own, since its folder was no package then: Bazel finds it there no more.
+// left refuses a model that a package above compiles as its own, since its folder was no package
+// then: Bazel finds it there no more.
 func (s *session) left(w *workspace, f *buildFile, m *model) error {
 	for dir := filepath.Dir(f.path); dir != w.root; {
 		dir = filepath.Dir(dir)
@@ -123,7 +125,7 @@ func (s *session) file(w *workspace, dir string) (*buildFile, error) {
 	return f, err
 }
 
-// finish writes what changed, all of it or nothing, or prints it, and says what was done.
+// finish writes all changes or none, or prints them, and reports what it did.
 func (s *session) finish(out io.Writer) error {
 	stale, changes := false, files.New()
 	defer changes.Close()

@@ -50,7 +50,7 @@ func sameFolder(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// firstFile is the first of the names that is a file in a folder, or "".
+// firstFile returns the first of the names that is a file in a folder, or "".
 func firstFile(dir string, names []string) string {
 	for _, name := range names {
 		if st, err := os.Stat(filepath.Join(dir, name)); err == nil && st.Mode().IsRegular() {
@@ -62,7 +62,7 @@ func firstFile(dir string, names []string) string {
 
 func hasFile(dir string, names []string) bool { return firstFile(dir, names) != "" }
 
-// repository is the name that the workspace has for rules_dnn.
+// repository returns the workspace's name for rules_dnn.
 func repository(root string) (string, error) {
 	const ours = "rules_dnn"
 	data, err := files.Read(filepath.Join(root, "MODULE.bazel"))
@@ -88,8 +88,8 @@ func repository(root string) (string, error) {
 	return "@" + ours, nil
 }
 
-// packageOf is the folder of the package that holds a file, or would hold it, as a path from
-// the root with slashes; ok says whether there is one.
+// packageOf returns the package folder that contains or would contain a file, as a path from the
+// root with slashes; ok reports whether there is one.
 func (w *workspace) packageOf(file string) (pkg string, ok bool) {
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
 		rel, err := filepath.Rel(w.root, dir)
@@ -108,8 +108,8 @@ func (w *workspace) packageOf(file string) (pkg string, ok bool) {
 	}
 }
 
-// label is what a package calls a file in its folder or below: a path, unless another package
-// below holds the file.
+// label returns a package's name for a file in its folder or below: a path, or a label if another
+// package contains the file.
 func (w *workspace) label(file, pkg string) (string, error) {
 	rel, err := filepath.Rel(w.root, file)
 	if err != nil {
@@ -128,8 +128,8 @@ func (w *workspace) label(file, pkg string) (string, error) {
 	return rel, nil
 }
 
-// resolve finds the package and the name that a label in a package of this workspace means;
-// ok says whether it is of this workspace.
+// resolve returns the package and the name of a label in a package of this workspace; ok reports
+// whether the label belongs to this workspace.
 func resolve(label, pkg string) (in, name string, ok bool) {
 	for _, self := range []string{"@@//", "@//"} {
 		if strings.HasPrefix(label, self) {
@@ -150,7 +150,7 @@ func resolve(label, pkg string) (in, name string, ok bool) {
 	return in, name, true
 }
 
-// file is the path that a source file with a label has.
+// file returns the path of a source file with a label.
 func (w *workspace) file(pkg, name string) string {
 	return filepath.Join(w.root, filepath.FromSlash(pkg), filepath.FromSlash(name))
 }

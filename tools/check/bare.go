@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// A program for a DSP, which has no operating system and no C library, is compiled by clang, as toolchains/cc:hexagon does.
+// A program for a DSP, which has no operating system and no C library, is compiled by clang, as
+// toolchains/cc:hexagon does.
 
 // bareCopts are of all that is compiled for a DSP.
 var bareCopts = []string{"--target=hexagon-unknown-elf", "-mcpu=hexagonv66", "-ffreestanding", "-nostdlibinc"}
@@ -16,7 +17,7 @@ var bareCopts = []string{"--target=hexagon-unknown-elf", "-mcpu=hexagonv66", "-f
 // withoutBuiltins are of C in which a loop that copies is to stay one.
 var withoutBuiltins = []string{"-std=c11", "-O2", "-ffp-contract=off", "-fno-builtin"}
 
-// KernelCOpts are the options with which the rules compile kernels in C.
+// KernelCOpts returns the options with which the rules compile kernels in C.
 func KernelCOpts() []string {
 	return append([]string{"-std=c11"}, slices.DeleteFunc(slices.Clone(KernelCopts), func(flag string) bool {
 		return slices.Contains([]string{"-std=c++17", "-fno-exceptions", "-fno-rtti"}, flag)

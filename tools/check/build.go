@@ -44,7 +44,8 @@ func Parallel(tool string, jobs [][]string) error {
 	return errors.Join(errs...)
 }
 
-// Compile compiles the files of some patterns, each by itself, and gives their objects, which are in the folder `to`.
+// Compile compiles each file that matches a pattern separately, and returns the objects in the
+// folder to.
 func Compile(cxx, copts []string, to string, patterns ...string) ([]string, error) {
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return nil, err
@@ -65,7 +66,8 @@ func Compile(cxx, copts []string, to string, patterns ...string) ([]string, erro
 	return objects, Parallel(cxx[0], jobs)
 }
 
-// Runtime gives the objects of all that is around kernels in a program of one model, model_*: the runtime, a server and a benchmark.
+// Runtime returns the objects around the kernels in a program of one model, model_*: the runtime,
+// a server and a benchmark.
 func Runtime(cxx []string, to string) ([]string, error) {
 	if err := os.MkdirAll(to, 0o777); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// OnCPU is how long the program's threads have run so far, without what they waited for a processor that others had. Linux tells it; it is an error
-// elsewhere.
+// OnCPU returns the processor time of the program's threads so far, without time spent waiting. It
+// works only on Linux.
 func (s *Server) OnCPU() (time.Duration, error) {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", s.cmd.Process.Pid))
 	if err != nil {

@@ -20,7 +20,7 @@ type Difference struct {
 	Differ int
 }
 
-// Rel is the largest difference relative to the range.
+// Rel returns the largest difference relative to the range.
 func (d Difference) Rel() float64 {
 	if d.Abs == 0 {
 		return 0
@@ -65,7 +65,7 @@ func distance(a, b float64) float64 {
 	return math.Inf(1)
 }
 
-// spread is the range of the finite elements; of equal ones their magnitude.
+// spread returns the range of the finite elements, or their magnitude if all are equal.
 func spread(list []float64) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, x := range list {

@@ -13,7 +13,8 @@ import (
 	"rules_dnn/gen/limit"
 )
 
-// Emulated is a running program that serves a model on a DSP under an emulator: runtime/dsp/serve says how.
+// Emulated is a running program that serves a model on a DSP under an emulator, with the protocol
+// of runtime/dsp/serve.
 type Emulated struct {
 	cmd     *exec.Cmd
 	in      *bufio.Writer
@@ -38,7 +39,7 @@ type Executed struct {
 	Packets, Instructions, VectorInstructions int64
 }
 
-// Limits of what a program that works tells.
+// Limits for what a working program sends.
 const (
 	mostListed = 1 << 20
 	mostText   = 1 << 20
@@ -94,7 +95,7 @@ func (e *Emulated) readModel() error {
 	return r.err
 }
 
-// Run runs the model once, for values of its symbols, and gives its outputs by name.
+// Run runs the model once with values of its symbols, and returns its outputs by name.
 func (e *Emulated) Run(symbols map[string]int64, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
 	request := []int64{1}
 	for _, name := range e.symbols {
@@ -153,7 +154,7 @@ func (e *Emulated) answer() (map[string]*ir.Tensor, error) {
 	}
 	switch {
 	case r.err != nil:
-		return nil, fmt.Errorf("the model's program gave no answer: %w", r.err)
+		return nil, fmt.Errorf("the model's program did not answer: %w", r.err)
 	case status != 0:
 		return nil, fmt.Errorf("the model's program: status %d: %s", status, words)
 	}

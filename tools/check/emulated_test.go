@@ -30,7 +30,8 @@ func told(list ...any) []byte {
 	return b.Bytes()
 }
 
-// TestEmulated: what a program tells is read, and a program that ends or tells nonsense is an error.
+// TestEmulated: what a program tells is read, and a program that ends or tells nonsense is an
+// error.
 func TestEmulated(t *testing.T) {
 	model := told(1, 1, 1, 2, "N", "x", "y", "u8", 1, "Relu", "generic", "Conv", "product")
 	answer := told(0, "", 3, 3, []byte{7, 8, 9}, 10, 20, 3, 100, 200, 30)
@@ -43,7 +44,7 @@ func TestEmulated(t *testing.T) {
 		{"other size", "", "output y has 4 bytes, and dimensions of 3 elements of u8", append(bytes.Clone(model), told(0, "", 3, 4)...)},
 		{"dimensions of nonsense", "", "output y has 3 bytes, and dimensions of 4611686018427387904 elements", append(bytes.Clone(model), told(0, "", 1<<62, 3)...)},
 		{"bytes of nonsense", "", "found 4611686018427387904, want at most", append(bytes.Clone(model), told(0, "", 3, 1<<62)...)},
-		{"cut off", "", "gave no answer", append(bytes.Clone(model), answer[:len(answer)-1]...)},
+		{"cut off", "", "did not answer", append(bytes.Clone(model), answer[:len(answer)-1]...)},
 		{"nonsense", "does not say what it serves: found -1, want at most", "", told(-1)},
 		{"nothing", "does not say what it serves: EOF", "", nil},
 		{"rank of nonsense", "found 4611686018427387904, want at most 32", "", told(0, 0, 1, 0, "y", "u8", 1<<62)},

@@ -12,7 +12,8 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// npyCodes are NumPy's codes of element types. NumPy has no bf16: its bits are read and written as u2.
+// npyCodes are NumPy's codes of element types. NumPy has no bf16: its bits are read and written as
+// u2.
 var npyCodes = map[ir.DType]string{
 	ir.Bool: "b1", ir.I8: "i1", ir.I16: "i2", ir.I32: "i4", ir.I64: "i8",
 	ir.U8: "u1", ir.U16: "u2", ir.U32: "u4", ir.U64: "u8", ir.F16: "f2", ir.F32: "f4", ir.F64: "f8", ir.BF16: "u2",

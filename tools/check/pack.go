@@ -8,7 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Static builds a command of the repository for machines like this one that have no Go: it needs none of their libraries.
+// Static builds a command of the repository for machines like this one that have no Go: it needs
+// none of their libraries.
 func Static(program, command string) error {
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, command)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

@@ -1,6 +1,7 @@
 package check
 
-// KernelCopts are the options with which the rules compile kernels: tests compare them with the rules'.
+// KernelCopts are the options with which the rules compile kernels: tests compare them with the
+// rules'.
 var KernelCopts = []string{"-std=c++17", "-O3", "-fno-fast-math", "-ffp-contract=fast", "-fno-math-errno", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"}
 
 // Served is the source that names a model, model_*, to the program around it, runtime/serve.

@@ -19,9 +19,10 @@ type Server struct {
 	in  io.WriteCloser
 	out *json.Decoder
 	dir string // for files that go to and fro
-	// Version is what the program says of itself.
+	// Version is the version that the program reports.
 	Version string
-	// LoadSeconds is how long it took to load the model, and RunSeconds how long the last Run took in the program.
+	// LoadSeconds is how long it took to load the model, and RunSeconds how long the last Run took
+	// in the program.
 	LoadSeconds, RunSeconds float64
 }
 
@@ -35,7 +36,7 @@ type request struct {
 	MinRuns int               `json:"min_runs,omitempty"`
 }
 
-// answer is what it says.
+// answer is the program's answer.
 type answer struct {
 	Error   string            `json:"error"`
 	Version string            `json:"version"`
@@ -50,7 +51,7 @@ func Start(dir string, threads int, command ...string) (*Server, error) {
 	return StartLogged(os.Stderr, dir, threads, command...)
 }
 
-// StartLogged is Start with the program's standard error written to log.
+// StartLogged starts the program like Start, and writes its standard error to log.
 func StartLogged(log io.Writer, dir string, threads int, command ...string) (*Server, error) {
 	s := &Server{cmd: exec.Command(command[0], append(command[1:], "--serve")...), dir: dir}
 	s.cmd.Stderr = log
@@ -77,7 +78,7 @@ func StartLogged(log io.Writer, dir string, threads int, command ...string) (*Se
 // Close ends the program; it is an error if the program fails.
 func (s *Server) Close() error { return errors.Join(s.in.Close(), s.cmd.Wait()) }
 
-// Run runs the model once and gives its outputs by name. A bf16 output comes as u16.
+// Run runs the model once and returns its outputs by name. A bf16 output becomes u16.
 func (s *Server) Run(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {
 	files := map[string]string{}
 	for name, t := range inputs {
@@ -117,8 +118,8 @@ type writtenValue struct {
 	Name, Nodes, Kernel, File string
 }
 
-// Values runs the model once more with the inputs of the last Run, and returns what its blocks compute, in the program's order. It is an error if the
-// model was not compiled with --observe.
+// Values runs the model once more with the inputs of the last Run, and returns what its blocks
+// compute, in the program's order. It is an error if the model was not compiled with --observe.
 func (s *Server) Values() ([]BlockValue, error) {
 	a, err := s.ask(request{Cmd: "values", Dir: s.dir})
 	if err != nil {
@@ -134,8 +135,8 @@ func (s *Server) Values() ([]BlockValue, error) {
 	return out, nil
 }
 
-// Time runs the model again and again with the inputs of the last Run, for some seconds, and gives
-// the milliseconds of each run.
+// Time runs the model repeatedly with the inputs of the last Run for some seconds, and returns the
+// milliseconds of each run.
 func (s *Server) Time(seconds float64) ([]float64, error) {
 	a, err := s.ask(request{Cmd: "run", Seconds: seconds, MinRuns: 3})
 	return a.Ms, err
@@ -146,11 +147,12 @@ func (s *Server) ask(r request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	// A program that has ended says why on standard error; here the missing answer tells.
+	// A program that ended printed the reason to standard error. Here, the missing answer shows
+	// it.
 	_, _ = s.in.Write(append(line, '\n'))
 	var a answer
 	if err := s.out.Decode(&a); err != nil {
-		return a, fmt.Errorf("the model's program gave no answer to %s: %w", r.Cmd, err)
+		return a, fmt.Errorf("the model's program did not answer %s: %w", r.Cmd, err)
 	}
 	if a.Error != "" {
 		return a, fmt.Errorf("the model's program answered to %s: %s", r.Cmd, a.Error)

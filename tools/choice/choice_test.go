@@ -18,7 +18,8 @@ import (
 	"rules_dnn/gen/onnx/onnxtest"
 )
 
-// network is two convolutions of bytes, one after the other, and what makes bytes of the first one's sums.
+// network is two convolutions of bytes, one after the other, and what makes bytes of the first
+// one's sums.
 func network(t *testing.T) string {
 	const channels = 32
 	m := onnxtest.Model([]*onnxpb.ValueInfoProto{onnxtest.Input("x", onnxpb.TensorProto_UINT8, 1, channels, 8, 8)},
@@ -31,7 +32,8 @@ func network(t *testing.T) string {
 	return path
 }
 
-// TestRun: a line for the first block and one for all, whose choices are optimal, and no simpler one is better.
+// TestRun: a line for the first block and one for all, whose choices are optimal, and no simpler
+// one is better.
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(&out, []string{"--chip=hexagon_v68", "--first=1", network(t)}))

@@ -1,5 +1,5 @@
-// Command choice prints how kernels and layouts of networks are chosen: whether the optimum is certified, how long that takes, and what is lost by
-// simpler choices (GCD2's Figure 4.10).
+// Command choice prints how kernels and layouts of networks are chosen: whether the optimum is
+// certified, how long that takes, and what is lost by simpler choices (GCD2's Figure 4.10).
 package main
 
 import (
@@ -26,9 +26,9 @@ import (
 	"rules_dnn/tools/command"
 )
 
-const usage = `choice prints, for networks in ONNX, how their kernels and layouts are chosen for a chip: how many blocks there are and in how many ways
-they may be computed, whether the choice of all together is certified as the optimum (or how near it is), how long that took, and the
-estimated cycles of simpler choices as multiples of it: the fastest of each block by itself, and one kind of layout for all.
+const usage = `choice prints how the kernels and layouts of ONNX networks are chosen for a chip: the number of blocks and of ways to compute
+them, whether the joint choice is proved optimal (or its distance from the optimum), and the time of the search. It also prints the
+estimated cycles of simpler choices as multiples of it: the fastest kernel of each block alone, and one kind of layout for all.
 
 usage: choice [options] NETWORK.onnx...
 
@@ -45,7 +45,7 @@ func main() {
 func run(w io.Writer, args []string) error {
 	fs := command.Options("choice")
 	chip := fs.String("chip", "hexagon_v68", "`NAME` of the chip")
-	first := fs.String("first", "", "`NUMBERS`, separated by commas: also of the first so many blocks of each network")
+	first := fs.String("first", "", "`NUMBERS` with commas between: repeat for the first N blocks of each network")
 	if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func run(w io.Writer, args []string) error {
 	return nil
 }
 
-// numbers are those of --first.
+// numbers parses --first.
 func numbers(first string) (some []int, err error) {
 	for _, text := range strings.FieldsFunc(first, func(r rune) bool { return r == ',' }) {
 		n, err := strconv.Atoi(text)
@@ -142,7 +142,7 @@ type kind struct {
 // mostAxes is the most axes of values whose layouts are told apart by kind.
 const mostAxes = 5
 
-// kinds are those of a chip.
+// kinds returns the kinds of layouts for a chip.
 func kinds(s *pipeline.State) []kind {
 	out := []kind{{"row-major", func(l layout.Layout) bool { return l == layout.RowMajor }}}
 	named := map[string]bool{}

@@ -1,4 +1,5 @@
-// Package command is what the commands in tools have in common: how they read options, and how they end.
+// Package command is what the commands in tools have in common: how they read options, and how they
+// end.
 package command
 
 import (
@@ -9,14 +10,15 @@ import (
 	"os"
 )
 
-// Options are a command's, of which none is defined yet. What is wrong with those that are given is for Exit to print.
+// Options returns an empty set of options for a command. Exit prints its errors.
 func Options(name string) *flag.FlagSet {
 	fs := flag.NewFlagSet(name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	return fs
 }
 
-// Parse reads options. Of --help it prints the usage and all options to help, and gives flag.ErrHelp.
+// Parse reads options. For --help, it prints the usage and all options to help, and returns
+// flag.ErrHelp.
 func Parse(fs *flag.FlagSet, args []string, usage string, help io.Writer) error {
 	err := fs.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -27,12 +29,14 @@ func Parse(fs *flag.FlagSet, args []string, usage string, help io.Writer) error 
 	return err
 }
 
-// Exit ends a command that failed, with what went wrong and status 1; of --help nothing did.
+// Exit ends a command that failed: it prints the error and exits with status 1. It does nothing
+// after --help.
 func Exit(name string, err error) {
 	exit(name, err, 1)
 }
 
-// ExitFound is Exit of a command that looks for something: status 1 is that it found it, and 2 whatever else went wrong.
+// ExitFound ends a command that searches for something. Status 1 means that it found it, and 2 any
+// other error.
 func ExitFound(name string, err, found error) {
 	exit(name, err, status(err, found))
 }

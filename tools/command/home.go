@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 )
 
-// workingDirectory is where `bazel run` says that the user is: it starts programs elsewhere.
+// workingDirectory names the user's working directory under `bazel run`, which starts programs
+// elsewhere.
 const workingDirectory = "BUILD_WORKING_DIRECTORY"
 
-// Path returns where a user's path leads: a relative one from the folder in which the user ran the command.
+// Path returns where a user's path leads: a relative one from the folder in which the user ran the
+// command.
 func Path(path string) string {
 	if folder := os.Getenv(workingDirectory); path != "" && folder != "" && !filepath.IsAbs(path) {
 		return filepath.Join(folder, path)
@@ -18,16 +20,17 @@ func Path(path string) string {
 	return path
 }
 
-// EnterFiles makes the folder that has files of rules_dnn at their places the working directory, and keeps the user's for Path. There is
-// a file of this name in it. `bazel run` brings such a folder from any module; elsewhere the repository, or a copy of its part, is around
-// the working directory.
+// EnterFiles makes the folder that has files of rules_dnn at their places the working directory,
+// and keeps the user's for Path. There is a file of this name in it. `bazel run` brings such a
+// folder from any module; elsewhere the repository, or a copy of its part, is around the working
+// directory.
 func EnterFiles(file string) error {
 	return enter(file, func(folder string) bool { return exists(filepath.Join(folder, file)) },
 		"run this command with 'bazel run', or from the repository of rules_dnn")
 }
 
-// EnterRepository is EnterFiles of a command that builds parts of rules_dnn: it needs the whole repository. The user's paths lead where they
-// did before.
+// EnterRepository is like EnterFiles, for a command that builds parts of rules_dnn and needs the
+// whole repository. It adjusts the user's paths.
 func EnterRepository(paths ...*string) error {
 	err := enter("go.mod", func(folder string) bool {
 		text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
@@ -58,15 +61,16 @@ func enter(file string, has func(folder string) bool, cure string) error {
 	return fmt.Errorf("there is no %s of rules_dnn around %s; %s", file, user, cure)
 }
 
-// candidates returns the folders that may have files of rules_dnn, the likeliest first: the folders around the working directory, what
-// Bazel brought with the program, and the workspace.
+// candidates returns the folders that may have files of rules_dnn, the likeliest first: the folders
+// around the working directory, what Bazel brought with the program, and the workspace.
 func candidates() []string {
 	var out []string
 	folder, err := os.Getwd()
 	for err == nil {
 		out = append(out, folder)
 		if filepath.Ext(filepath.Dir(folder)) == ".runfiles" {
-			// Bazel starts programs in the folder of the main module's files; those of other modules lie beside it.
+			// Bazel starts programs in the folder of the main module's files; those of other
+			// modules lie beside it.
 			out = append(out, inside(filepath.Dir(folder))...)
 		}
 		parent := filepath.Dir(folder)

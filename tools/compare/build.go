@@ -40,7 +40,8 @@ func (t times) String() string {
 	return fmt.Sprintf("%s, %s %.2f s", dnnc, t.compiler, t.cxx)
 }
 
-// building is held by who compiles C++: that takes all processors, and what the first of several programs is made of beside kernels is there for the others.
+// building is held by who compiles C++: that takes all processors, and what the first of several
+// programs is made of beside kernels is there for the others.
 var building sync.Mutex
 
 // build makes a program of the model for the chips, with further options of `dnnc compile`.
@@ -126,7 +127,7 @@ func generate(o *options, m *model, work string, took *times, compileOnly ...str
 // brought is where Bazel brings dnnc.
 const brought = "gen/cmd/dnnc/dnnc_/dnnc"
 
-// compiler is dnnc, built for the occasion where Bazel did not bring it.
+// compiler returns the path of dnnc, and builds it if Bazel did not.
 func compiler(o *options, work string) (string, error) {
 	if o.dnnc != "" {
 		return filepath.Abs(command.Path(o.dnnc))
@@ -150,7 +151,7 @@ func toolOutput(name string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// runCompiler runs dnnc and gives the most memory that it had, in bytes, where it says so.
+// runCompiler runs dnnc and returns its peak memory in bytes, if it reports that.
 func runCompiler(dnnc string, args ...string) (int64, error) {
 	out, err := toolOutput(dnnc, append(args, "--time")...)
 	if m := memory.FindStringSubmatch(out); m != nil {
@@ -178,8 +179,9 @@ func findCxx(o *options) ([]string, error) {
 	return nil, fmt.Errorf("no C++ compiler is found: install clang++ or g++, or name one with --cxx or $CXX")
 }
 
-// compileAll compiles the kernels, the runtime and the program around them, each file by itself, and links them. Objects
-// of all but the kernels are the same for every model: they stay in the folder runtime, if one is given.
+// compileAll compiles the kernels, the runtime and the program around them, each file by itself,
+// and links them. Objects of all but the kernels are the same for every model: they stay in the
+// folder runtime, if one is given.
 func compileAll(cxx []string, chips library, work, runtime string, device bool) error {
 	kept := runtime != ""
 	if !kept {
@@ -234,7 +236,8 @@ type part struct {
 // ownParts is how many parts a program of one chip has.
 const ownParts = 5
 
-// variantParts are the kernels of chips after the first: none where they are those of another one.
+// variantParts returns the kernels of chips after the first. A chip with the kernels of another
+// one adds none.
 func (l library) variantParts(work string) []part {
 	var out []part
 	for i := 1; i < len(l); i++ {

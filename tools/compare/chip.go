@@ -11,7 +11,8 @@ import (
 	"rules_dnn/tools/command"
 )
 
-// library is the chips that a model is compiled for, the least capable first: one, or the variants of a library.
+// library is the chips that a model is compiled for, the least capable first: one, or the variants
+// of a library.
 type library []*target.Target
 
 // String names them.
@@ -23,7 +24,8 @@ func (l library) String() string {
 	return strings.Join(names, ",")
 }
 
-// chooseChips gives the chips that are asked for, or the widest that this machine has, and writes their facts to the work folder.
+// chooseChips returns the chips from the options, or the widest one that this machine has, and
+// writes their facts to the work folder.
 func chooseChips(o *options, work string) (library, error) {
 	var out library
 	for i, name := range strings.Split(o.chip, ",") {
@@ -51,10 +53,10 @@ func chipFile(work string, i int) string {
 	return fmt.Sprintf("%s/chip%d.json", work, i)
 }
 
-// variantFolder is where the kernels of a chip go that is not the first.
+// variantFolder returns the folder of a later chip's kernels.
 func variantFolder(work string, i int) string { return fmt.Sprintf("%s/kernels%d", work, i) }
 
-// variantOptions are those of dnnc for the chips after the first.
+// variantOptions returns dnnc's options for the chips after the first.
 func (l library) variantOptions(work string) []string {
 	var out []string
 	for i := 1; i < len(l); i++ {
@@ -63,8 +65,8 @@ func (l library) variantOptions(work string) []string {
 	return out
 }
 
-// factsOf gives the facts of a chip by its name or file. By default no processor is assumed: of chips as wide, levels come first in the file, and of these the one with
-// the most features that a library for all processors has kernels for, which this machine would run.
+// factsOf returns the facts of a chip by its name or file. By default it returns the widest level
+// that this machine runs. Among levels of equal width, it takes the one with the most features.
 func factsOf(chip string) ([]byte, error) {
 	if chip != "" {
 		return chips.Facts(nameOrPath(chip))
@@ -97,7 +99,8 @@ func factsOf(chip string) ([]byte, error) {
 	return facts, nil
 }
 
-// nameOrPath returns the name of a chip or a device as it is, and where the path of a file of facts leads.
+// nameOrPath returns the name of a chip or a device as it is, and where the path of a file of facts
+// leads.
 func nameOrPath(text string) string {
 	if chips.IsPath(text) {
 		return command.Path(text)
@@ -105,5 +108,5 @@ func nameOrPath(text string) string {
 	return text
 }
 
-// runsHere reports whether this machine's processor has what a chip offers, as far as Linux tells.
+// runsHere reports whether this machine's processor has a chip's features, if Linux lists them.
 func runsHere(t *target.Target) bool { return hostcpu.Runs(t.GOARCH(), t.CPUFeatures...) }

@@ -24,8 +24,8 @@ type outcome struct {
 	only    bool // compiled, and not run
 }
 
-// runOutcome is one run's: the greatest error, relative to the range of the output that it is in, how many
-// outputs are wrong, and, where it was timed, times and ratios.
+// runOutcome is one run's: the greatest error, relative to the range of the output that it is in,
+// how many outputs are wrong, and, where it was timed, times and ratios.
 type runOutcome struct {
 	inputs  []string // "x f32[1 3 224 224]"
 	rel     float64
@@ -69,7 +69,8 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 	return x, err
 }
 
-// prepare makes the work folder, which done cleans up whatever became of the rest, and reads the chips and the model.
+// prepare makes the work folder, which done cleans up whatever became of the rest, and reads the
+// chips and the model.
 func prepare(o *options) (work string, chips library, m *model, done func(), err error) {
 	if work, done, err = workFolder(o); err != nil {
 		return work, chips, m, func() {}, err
@@ -81,7 +82,7 @@ func prepare(o *options) (work string, chips library, m *model, done func(), err
 	return work, chips, m, done, err
 }
 
-// workFolder is where intermediate files go, and what cleans up.
+// workFolder returns the folder for intermediate files, and a function that cleans up.
 func workFolder(o *options) (string, func(), error) {
 	if o.keep != "" {
 		dir, err := filepath.Abs(command.Path(o.keep))
@@ -115,7 +116,7 @@ func (x *outcome) compareRuns(o *options, m *model, p *program, ref *reference, 
 	return nil
 }
 
-// allRuns are the runs that the user asks for, or one.
+// allRuns returns the runs from the options, or one default run.
 func (o *options) allRuns() []string {
 	if len(o.runs) == 0 {
 		return []string{""}
@@ -171,7 +172,8 @@ func compareRun(o *options, m *model, p *program, s served, ref *reference, run,
 		}
 	}
 	if (r.wrong > 0 || o.layers) && byLayer {
-		// A step that is rounded otherwise in one layer makes others in the next ones: each by itself tells.
+		// A different rounding in one layer causes others in later layers, so each layer is
+		// checked separately.
 		if r.layers, err = compareLayers(o, m, ref, inputs, work, out); err != nil {
 			return nil, err
 		}
@@ -181,8 +183,8 @@ func compareRun(o *options, m *model, p *program, s served, ref *reference, run,
 	return r, err
 }
 
-// report prints how far an output is from the reference, gives the error, and reports whether that is near enough; else it says far. What is
-// dequantized has steps.
+// report prints the error of an output, returns it, and reports whether it is small enough;
+// otherwise it prints far. Dequantized outputs have steps.
 func report(out io.Writer, name string, got, want *ir.Tensor, tolerance, step float64, far string) (rel, abs float64, ok bool) {
 	if got == nil || want == nil {
 		fmt.Fprintf(out, "output  %s is missing\n", name)

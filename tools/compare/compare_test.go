@@ -44,8 +44,8 @@ func network(t *testing.T) string {
 // atRoot goes to the repository's root, where the command runs.
 func atRoot(t *testing.T) { t.Chdir("../..") }
 
-// TestCompiledModel compares a compiled model with the interpreter.
-// ofTests is the dnnc that tests run with: one that the environment names or, where that is "", one that is built.
+// TestCompiledModel compares a compiled model with the interpreter. ofTests is the dnnc that tests
+// run with: one that the environment names or, where that is "", one that is built.
 func ofTests(t *testing.T) string {
 	t.Helper()
 	dnnc := os.Getenv("DNNC")
@@ -87,7 +87,8 @@ func TestCompiledModel(t *testing.T) {
 	t.Run("Layers", func(t *testing.T) { layersCompiled(t, o.dnnc, o.runtime) })
 }
 
-// tuneCompiled measures two kernels of the model's block; compiled by the record, it has the faster one.
+// tuneCompiled measures two kernels of the model's block; compiled by the record, it has the faster
+// one.
 func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
 	path := filepath.Join(t.TempDir(), "net.tune.json")
 	args := []string{network, "--dims=N=1..64", "--run=N=7", "--dnnc=" + dnnc}
@@ -138,7 +139,8 @@ func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
 	assert.Len(t, fastest, 1, "kernels %+v", kernels)
 }
 
-// variantsCompiled compares each chip of a library with the interpreter, and measures kernels of the one that runs.
+// variantsCompiled compares each chip of a library with the interpreter, and measures kernels of
+// the one that runs.
 func variantsCompiled(t *testing.T, network, dnnc, runtime string) {
 	all := []string{"x86_64", "x86_64_v3"}
 	list := strings.Join(all, ",")

@@ -78,7 +78,7 @@ func (s *stage) contest(threads int, run string, log io.Writer) (*contest, error
 	return c, nil
 }
 
-// peer is the command that serves the model under another engine.
+// peer returns the command that serves the model with another engine.
 func (s *stage) peer(name string) ([]string, error) {
 	if name == denseName {
 		return s.dense, nil
@@ -96,8 +96,8 @@ func (s *stage) peer(name string) ([]string, error) {
 	return []string{s.o.python, s.script, name, path, filepath.Join(s.folder, name), "{" + strings.Join(inputs, ", ") + "}"}, err
 }
 
-// agree runs a peer once. Of ONNX Runtime the outputs are kept as what ours are measured by; those of
-// others are measured by ours.
+// agree runs a peer once. Of ONNX Runtime the outputs are kept as what ours are measured by; those
+// of others are measured by ours.
 func (s *stage) agree(e, ours *entrant, got map[string]*ir.Tensor) error {
 	theirs, err := e.server.Run(s.inputs)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *stage) agree(e, ours *entrant, got map[string]*ir.Tensor) error {
 	for _, v := range s.m.graph.Outputs {
 		want := theirs[v.Name]
 		if want == nil {
-			return fmt.Errorf("it gives no output %q", v.Name)
+			return fmt.Errorf("it has no output %q", v.Name)
 		}
 		// Engines may drop dimensions of 1, and number in 32 bits.
 		if want.Type == got[v.Name].Type && len(want.Data) == len(got[v.Name].Data) {

@@ -9,15 +9,16 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// border is how far, in steps, from the middle between two steps a float may lie that is rounded to either of them: sums of floats
-// in another order differ by less.
+// border is how far, in steps, from the middle between two steps a float may lie that is rounded to
+// either of them: sums of floats in another order differ by less.
 const border = 1e-3
 
 // deviation is how a quantized value differs from the reference's.
 type deviation struct {
 	differ, of int
 	most       float64 // steps
-	// far is how far from the middle between two steps the floats lie that are rounded otherwise; NaN: they are not known.
+	// far is how far from the middle between two steps the floats lie that are rounded otherwise;
+	// NaN: they are not known.
 	far float64
 	// one is that all of them are one number, as a function of 256 numbers has in many elements.
 	one bool
@@ -34,8 +35,9 @@ func (d deviation) String() string {
 	return text
 }
 
-// rounding reports whether nothing but the order of sums, or the last digits of a function, need be another one: some elements, of a thousand one at
-// most or those of one number, are a step away, where the float lies between two.
+// rounding reports whether nothing but the order of sums, or the last digits of a function, need be
+// another one: some elements, of a thousand one at most or those of one number, are a step away,
+// where the float lies between two.
 func (d deviation) rounding() bool {
 	return d.most <= 1 && (d.one || d.differ <= max(1, d.of/1000)) && !(d.far > border)
 }

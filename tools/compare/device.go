@@ -12,7 +12,8 @@ import (
 	"rules_dnn/gen/manifest"
 )
 
-// divided is how many steps of a program the device launches, of how many kernels, and how many the processor calls.
+// divided is how many steps of a program the device launches, of how many kernels, and how many the
+// processor calls.
 type divided struct{ launches, kernels, calls int }
 
 func (d divided) String() string {
@@ -39,7 +40,8 @@ func readDivided(work string) (*divided, error) {
 	return &divided{launches: len(m.Device.Blocks), kernels: len(kernels), calls: len(m.Blocks)}, nil
 }
 
-// compileOnly generates code for the processor and the device, and runs nothing: weights need not be in any file.
+// compileOnly generates code for the processor and the device, and runs nothing: weights need not
+// be in any file.
 func (m *model) compileOnly(o *options, chips library, work string, log io.Writer) (*outcome, error) {
 	if o.pruning != "" {
 		return nil, errors.New("--most-weights: only networks that run are pruned before: leave out --pruning")
@@ -58,7 +60,8 @@ func (m *model) compileOnly(o *options, chips library, work string, log io.Write
 
 const deviceHead = "| model | million weights | blocks on the device (kernels) | on the processor | inputs | error / range | error | first run s | dnnc s | MB |"
 
-// deviceRow prints a model's runs on a device. The driver compiles kernels as the model is loaded, and some of them when they are launched first.
+// deviceRow prints a model's runs on a device. The driver compiles kernels as the model is loaded,
+// and some of them when they are launched first.
 func deviceRow(table io.Writer, name string, x *outcome) {
 	if x == nil {
 		return

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestListOfDevice: a list for a device tells where blocks run; of networks with more weights than are to be run, whose weights no file has, too.
+// TestListOfDevice: a list for a device tells where blocks run; of networks with more weights than
+// are to be run, whose weights no file has, too.
 func TestListOfDevice(t *testing.T) {
 	dnnc := ofTests(t)
 	atRoot(t)
@@ -35,7 +36,8 @@ func TestListOfDevice(t *testing.T) {
 	assert.Contains(t, rows[2], "| net.onnx without processor | 1.5e-05 | 1 (1) | 0 | compiled, not run |", "the device can compute the block")
 	assert.Contains(t, rows[3], "| net.onnx | 1.5e-05 | 0 (0) | 1 | compiled, not run |", "estimates say that it does not pay")
 
-	// Models that are compared at once have the same rows, in any order, and each its part of the log.
+	// Models that are compared at once have the same rows, in any order, and each its part of the
+	// log.
 	args = slices.Clip(append(args, "--at-once=2")) // what is appended below is each time to a copy
 	o, err = parse(args)
 	require.NoError(t, err)
@@ -61,7 +63,8 @@ func TestListOfDevice(t *testing.T) {
 	}
 }
 
-// TestCompiling: a program that waits for others' C++ to be compiled does not take that time for its own.
+// TestCompiling: a program that waits for others' C++ to be compiled does not take that time for
+// its own.
 func TestCompiling(t *testing.T) {
 	const others = 200 * time.Millisecond
 	building.Lock()

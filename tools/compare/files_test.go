@@ -44,7 +44,8 @@ func TestNoFile(t *testing.T) {
 	}
 }
 
-// waited is how long something may take on a busy machine: until shortly before the test itself has to be over.
+// waited is how long something may take on a busy machine: until shortly before the test itself has
+// to be over.
 func waited(t *testing.T) time.Duration {
 	const beforeTheEnd, usual = 5 * time.Second, 10 * time.Minute
 	if end, ok := t.Deadline(); ok {
@@ -69,7 +70,8 @@ func TestKeepsOthers(t *testing.T) {
 	assert.ErrorContains(t, tune(&options{model: model, tune: model, keep: dir}, nil), "is the same file as the model")
 }
 
-// TestFilledBeside: weights that fill put beside the model are found there, and the model's own files in its own folder.
+// TestFilledBeside: weights that fill put beside the model are found there, and the model's own
+// files in its own folder.
 func TestFilledBeside(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	external := func(name, location string, more ...string) *onnxpb.TensorProto {

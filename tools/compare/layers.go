@@ -19,12 +19,13 @@ import (
 // quantized is a value of a network that is rounded to a few integers.
 type quantized struct {
 	name string
-	// from is the float that is rounded, in steps of scale; "" where the operator has none in between or steps differ.
+	// from is the float that is rounded, in steps of scale; "" where the operator has none in
+	// between or steps differ.
 	from  string
 	scale float64
 }
 
-// quantized are the values that nodes of the graph itself quantize, but constants.
+// quantized returns the values, other than constants, that nodes of the graph itself quantize.
 func (m *model) quantized() []quantized {
 	var out []quantized
 	for _, n := range m.graph.Nodes {
@@ -42,7 +43,7 @@ func (m *model) quantized() []quantized {
 	return out
 }
 
-// scalar is the one element of a constant of float32.
+// scalar returns the element of a float32 constant that has only one.
 func scalar(v *ir.Value) (float64, bool) {
 	if v.Const == nil || v.Const.Len() != 1 || v.Type != ir.F32 {
 		return 0, false
@@ -55,7 +56,7 @@ func scalar(v *ir.Value) (float64, bool) {
 	return x, x > 0
 }
 
-// floats are the elements of a tensor of float32.
+// floats returns the elements of a float32 tensor.
 func floats(data []byte) []float64 {
 	out := make([]float64, len(data)/4)
 	for i := range out {
@@ -64,7 +65,8 @@ func floats(data []byte) []float64 {
 	return out
 }
 
-// step is how far apart neighbours of an output's elements are that was dequantized; 0: any float, or steps differ.
+// step returns the distance between neighbouring values of a dequantized output, or 0 if it can
+// have any float or steps differ.
 func step(v *ir.Value) float64 {
 	if v.Def == nil || v.Def.Op != "DequantizeLinear" {
 		return 0
@@ -78,14 +80,15 @@ type layered struct {
 	values, differ, wrong int
 	share                 float64 // the most elements of a value that differ, as a part of them
 	most                  float64 // steps
-	// moved is how far the reference's own outputs are away, of their range, when it goes on from ours of the first value that differs; at most one
-	// is then not its own.
+	// moved is how far the reference's own outputs are away, of their range, when it goes on from
+	// ours of the first value that differs; at most one is then not its own.
 	moved float64
 }
 
-// compareLayers computes each quantized value of the network from the reference's own, so that what is rounded otherwise in one
-// layer tells nothing of the next one. It prints where a value differs, and counts those that are wrong: by more than a step, in more than one
-// element of a thousand that are not all of one number, or where the float does not lie between two steps.
+// compareLayers computes each quantized value of the network from the reference's operands, so
+// that differences in rounding do not propagate. It prints values that differ and counts wrong
+// ones. A value is wrong if elements differ by more than a step, if more than one of 1000 elements
+// differs (unless all have the same value), or if the float is not between two steps.
 func compareLayers(o *options, m *model, ref *reference, inputs map[string]*ir.Tensor, work string, out io.Writer) (*layered, error) {
 	work = filepath.Join(work, "layers")
 	if err := os.MkdirAll(work, 0o777); err != nil {
@@ -145,7 +148,8 @@ func (m *model) layered(o *options, ref *reference, inputs map[string]*ir.Tensor
 	return x, nil
 }
 
-// moved is how far the reference's outputs are from its own, of their range, when it goes on from another one of a quantized value.
+// moved returns the difference of the reference's outputs, relative to their range, after a
+// quantized value is replaced by another one.
 func (m *model) moved(name string, value *ir.Tensor, ref *reference, want, inputs map[string]*ir.Tensor, work string) (float64, error) {
 	path, err := m.edited(func(g *onnxpb.GraphProto) {
 		for _, n := range g.Node {

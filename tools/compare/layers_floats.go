@@ -20,12 +20,14 @@ import (
 // floatLayers is what came of the values that blocks of a network of floats compute.
 type floatLayers struct {
 	values, compared int
-	// first is the first value, in the program's order, that is farther from the reference's than the tolerance; nil: none is.
+	// first is the first value, in the program's order, that is farther from the reference's than
+	// the tolerance; nil: none is.
 	first *check.BlockValue
 }
 
-// compareFloats runs the network once more, compiled so that its blocks tell what they compute, and compares each value that has a name in the model
-// with the reference's. It prints the values that are too far, of which the first names the block where the error arises.
+// compareFloats runs the network again, compiled to report the results of its blocks, and compares
+// each value with a name in the model with the reference. It prints the values that differ too
+// much; the first one names the block with the error.
 func compareFloats(o *options, m *model, ref *reference, inputs map[string]*ir.Tensor, work string, out io.Writer) (*floatLayers, error) {
 	x, err := m.floatLayers(o, ref, inputs, filepath.Join(work, "observed"), out)
 	if err != nil {
@@ -34,7 +36,7 @@ func compareFloats(o *options, m *model, ref *reference, inputs map[string]*ir.T
 	return x, nil
 }
 
-// compareFloatLayers is compareFloats where blocks can tell what they compute.
+// compareFloatLayers implements compareFloats for programs whose blocks can report their results.
 func compareFloatLayers(o *options, m *model, s served, ref *reference, inputs map[string]*ir.Tensor, work string, out io.Writer) error {
 	if _, dsp := s.(*emulated); dsp || len(m.quantized()) > 0 || o.list != "" {
 		return errors.New("--layers: want a model with quantized values and ONNX Runtime as the reference, or one of floats alone, without --list, on a processor or an OpenCL device")
@@ -90,7 +92,7 @@ func (m *model) floatLayers(o *options, ref *reference, inputs map[string]*ir.Te
 // mostPrinted is how many values are printed that are too far: the first ones tell.
 const mostPrinted = 10
 
-// observed are the values that blocks compute, in the program's order.
+// observed returns the results of blocks in the program's order.
 func (m *model) observed(o *options, inputs map[string]*ir.Tensor, work string) ([]check.BlockValue, error) {
 	chips, err := chooseChips(o, work)
 	if err != nil {
@@ -112,7 +114,8 @@ func (m *model) observed(o *options, inputs map[string]*ir.Tensor, work string) 
 	return got, errors.Join(err, s.Close())
 }
 
-// named are the reference's values by their names in the graph itself, as far as blocks compute them; those of a region are another one's each time.
+// named returns the reference's values by their names in the graph itself, for values that blocks
+// compute. It leaves out values of regions, which differ in each iteration.
 func (m *model) named(got []check.BlockValue, ref *reference, inputs map[string]*ir.Tensor, work string) (map[string]*ir.Tensor, error) {
 	is := map[string]bool{}
 	for _, v := range got {
@@ -166,7 +169,7 @@ func withOutputs(g *ir.Graph, values []*ir.Value) *ir.Graph {
 	return g
 }
 
-// widened is a value of 16 bits as f32, where the reference's is that.
+// widened converts a 16-bit value to f32 if the reference is f32.
 func widened(x, want *ir.Tensor) *ir.Tensor {
 	number := map[ir.DType]func(uint16) float64{ir.F16: ir.F16Float, ir.U16: ir.BF16Float, ir.BF16: ir.BF16Float}[x.Type] // .npy files hold bf16 as u16
 	if want.Type != ir.F32 || number == nil {

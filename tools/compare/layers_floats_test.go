@@ -11,8 +11,9 @@ import (
 	"rules_dnn/gen/onnx"
 )
 
-// floatLayersCompiled: --layers names the first block of a network of floats whose values are too far from the reference's, by the interpreter's values
-// and by those of a runtime that takes models.
+// floatLayersCompiled: --layers names the first block of a network of floats whose values are too
+// far from the reference's, by the interpreter's values and by those of a runtime that takes
+// models.
 func floatLayersCompiled(t *testing.T, network, dnnc, runtime string) {
 	o, err := parse([]string{network, "--dims=N=1..64", "--run=N=7", "--reference=interpreter", "--disable=fuse", "--layers", "--dnnc=" + dnnc})
 	require.NoError(t, err)

@@ -15,7 +15,7 @@ import (
 	"rules_dnn/tools/check"
 )
 
-// values are the reference's of all that is quantized, and of what is rounded there.
+// values returns the reference's quantized values and their operands before rounding.
 func (m *model) values(all []quantized, ref *reference, inputs map[string]*ir.Tensor, work string) (map[string]*ir.Tensor, error) {
 	full, err := m.edited(func(g *onnxpb.GraphProto) {
 		has := map[string]bool{}
@@ -44,10 +44,11 @@ func (m *model) values(all []quantized, ref *reference, inputs map[string]*ir.Te
 	return want, nil
 }
 
-// given is the name of the input from which those read a quantized value that are computed of it.
+// given returns the name of the input from which the readers of a quantized value read it.
 func given(name string) string { return name + "/given" }
 
-// layers are the quantized values, each computed by the compiled program from those that are given.
+// layers returns the quantized values that the compiled program computes, each from the given
+// ones.
 func (m *model) layers(o *options, all []quantized, want, inputs map[string]*ir.Tensor, work string) (map[string]*ir.Tensor, error) {
 	is := map[string]bool{}
 	for _, q := range all {

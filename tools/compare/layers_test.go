@@ -89,7 +89,8 @@ func quantizedNetwork(t *testing.T) string {
 	return path
 }
 
-// layersCompiled: a network whose outputs are too far away passes where its layers are right, each by itself, and else not.
+// layersCompiled: a network whose outputs are too far away passes where its layers are right, each
+// by itself, and else not.
 func layersCompiled(t *testing.T, dnnc, runtime string) {
 	o, err := parse([]string{quantizedNetwork(t), "--reference=interpreter", "--dnnc=" + dnnc, "--tolerance=-1"})
 	require.NoError(t, err)

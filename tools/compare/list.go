@@ -16,9 +16,9 @@ import (
 	"rules_dnn/tools/command"
 )
 
-// compareList compares the models of a list, each line of which is a command line of this command, and
-// prints a table in Markdown: a row a run, as soon as it is done. Options of this command's own line go
-// before the list's, and count for all of it.
+// compareList compares the models of a list and prints a Markdown table, with a row for each run
+// when it is done. Each line of the list is a command line of this command. Options of the outer
+// command line precede them.
 func compareList(o *options, args []string, table, log io.Writer) error {
 	models, err := listed(o, args)
 	if err != nil {
@@ -63,7 +63,8 @@ type listing struct {
 	failed     []string
 }
 
-// compare compares one of the models, and prints its row. What is found on the way goes to the log: at once, or, where others are compared beside it, at the end.
+// compare compares one of the models and prints its row. It logs details at once or, if models run
+// in parallel, at the end.
 func (l *listing) compare(o *options) {
 	log := l.log
 	var kept bytes.Buffer
@@ -82,7 +83,8 @@ func (l *listing) compare(o *options) {
 	}
 }
 
-// share lets the list's models have one folder of what all programs are made with, and what deletes it.
+// share lets the list's models have one folder of what all programs are made with, and what deletes
+// it.
 func share(models []*options) (done func(), err error) {
 	dir, err := os.MkdirTemp("", "compare")
 	if err != nil {
@@ -96,7 +98,7 @@ func share(models []*options) (done func(), err error) {
 	return func() { os.RemoveAll(dir) }, nil
 }
 
-// compareTuned compares a model of the list, after it was tuned, where its line says so.
+// compareTuned compares a model of the list, and tunes it first if its line asks for it.
 func compareTuned(o *options, log io.Writer) (*outcome, error) {
 	tuned, err := o.tuned(log)
 	if err != nil {
@@ -105,7 +107,7 @@ func compareTuned(o *options, log io.Writer) (*outcome, error) {
 	return compare(tuned, log)
 }
 
-// name is the model's in a table, with how it is compiled where that is in a way of its own.
+// name returns the model's name in a table, with its compile options if they are special.
 func (o *options) name() string {
 	name := filepath.Base(o.model)
 	if o.pruning != "" {
@@ -135,7 +137,7 @@ func failures(names []string) error {
 	return fmt.Errorf("%d of the list failed: %s", len(names), strings.Join(names, ", "))
 }
 
-// listed are the options of the list's models, each line of which is a command line.
+// listed returns the options of each line of the list.
 func listed(o *options, args []string) ([]*options, error) {
 	only, err := regexp.Compile(o.only)
 	if err != nil {

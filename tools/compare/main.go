@@ -14,16 +14,16 @@ import (
 )
 
 const usage = `compare compiles an ONNX model for this machine, runs it on synthetic inputs, and compares each
-output with ONNX Runtime's, or, where Python has no onnxruntime, with that of the compiler's own interpreter.
-It fails if an output is further away than --tolerance.
+output with ONNX Runtime's or, if Python has no onnxruntime, the output of the compiler's own interpreter.
+It fails if an output differs by more than --tolerance.
 
-A network with quantized nodes is compared with ONNX Runtime without its graph optimisations: these fuse nodes to kernels of integers
-that round in another order, and answer up to several quantization steps apart from the network as it is written. Sums of
-floats in another order round a few elements otherwise, too, and each layer makes more of the last one's. So where an output of such a
-network is too far away, or --layers is given, each quantized value is computed from the reference's own, and compared: the verdict is that
-none differs by more than one step, in more than one element of a thousand (or those of one number), and only where the float before it lies
-between two. Of a network of floats --layers compares what each block computes, in a program that is compiled to tell it, and prints the first
-block that is too far away.
+A network with quantized nodes is compared with ONNX Runtime without its graph optimisations: they fuse nodes into integer kernels
+that round in another order, and results can differ by several quantization steps from the network as written. Float sums
+in another order also round a few elements differently, and each layer increases the difference. If an output of such a
+network differs too much, or with --layers, each quantized value is computed from the reference's operands and compared. The check passes if
+values differ by at most one step, in at most one of 1000 elements (or one number), and only if the float before rounding is
+between two steps. For a float network, --layers compares the results of each block, in a program compiled to report them, and prints the first
+block that differs too much.
 
 usage: compare MODEL.onnx [options]
   ./bazelw run //tools/compare -- MODEL.onnx [options]
@@ -35,21 +35,21 @@ examples, for MODEL.onnx [options]:
   net.onnx --disable=anchors --chip x86_64        no register-tiled kernels; another chip's code
   net.onnx --chip x86_64,x86_64_v3,x86_64_v4      one library for several chips; DNN_VARIANT=NAME before the command forces one
   net.onnx --rounds 9                             time it and ONNX Runtime in turn
-  net.onnx --input image=cat.npy --threads 2      an input of one's own
+  net.onnx --input image=cat.npy --threads 2      your own input
   net.onnx --device platforms/devices/opencl_buffers.json      on the machine's OpenCL device, too
-  graph.onnx --fill                               a graph whose weights were taken out
+  graph.onnx --fill                               a graph whose weights were removed
   net.onnx --peers=all --threads 1,2 --rounds 9   time it and four engines in turn, and print a table
   net.onnx --pruning '{"connectivity":3.6,"share":16}' --peers=all --rounds 9    pruned, beside our dense kernels and four engines
   net.onnx --tune net.tune.json                   measure kernels and write the record
   net.onnx --tuning net.tune.json --rounds 9      use it
-  net.onnx --tune net.tune.json --regret          what estimates say of kernels beside what was measured
-  net.onnx --tune net.tune.json --search 3        search for faster kernels, three times as many as without, and compare both
-  --list tests/models/graphs.txt --models FOLDER  a table of the list's models, which are in the folder
+  net.onnx --tune net.tune.json --regret          compare estimates of kernels with measured times
+  net.onnx --tune net.tune.json --search 3        search for faster kernels three times, and compare with the kernels without a search
+  --list tests/models/graphs.txt --models FOLDER  a table of the list's models, from the folder
   relu --node 'Relu;x:f32[1,64,56,56]'            a network of one node
   --list tests/models/graphs.txt,tests/models/more.txt --models FOLDER --device platforms/devices/opencl_buffers.json --disable=processor --most-weights=100
-                                                  a table of what the machine's OpenCL device answers
+                                                  a table of results on the machine's OpenCL device
   --pack FOLDER                                   for a machine without Go: bin/compare --dnnc=bin/dnnc ... in FOLDER there
-  --list tests/models/nodes.txt --peers=onnxruntime --rounds 5    which networks of one node are slow
+  --list tests/models/nodes.txt --peers=onnxruntime --rounds 5    find slow networks of one node
   --list tests/models/quantized.txt --models FOLDER --layers      a table of quantized networks, layer by layer
   net.onnx --chip hexagon_v68 --reference=graph --tolerance=0 --executed    on a DSP, under qemu-hexagon
   net.onnx --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator qemu-aarch64
@@ -58,7 +58,7 @@ examples, for MODEL.onnx [options]:
 options:
 `
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
 	model                   string
 	dims, runs, inputs      list
@@ -141,58 +141,58 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.Var(&o.dims, "dims", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH for the compiler; may be repeated")
 	fs.Var(&o.runs, "run", "SYMBOL=NUMBER,... of a run; may be repeated (default: one run, each symbol at its lower bound or 1)")
 	fs.Var(&o.inputs, "input", "NAME=FILE.npy, NAME=LOW..HIGH for floats between, or NAME=NUMBER; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
-	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
-	fs.StringVar(&o.precision, "precision", "fp32", "fp16 or bf16: values and weights of f32 are stored in 16 bits (the reference's are not: see --tolerance)")
+	fs.StringVar(&o.disable, "disable", "", "passes or parts to disable (see 'dnnc passes')")
+	fs.StringVar(&o.precision, "precision", "fp32", "fp16 or bf16: values and weights of f32 are stored in 16 bits (not in the reference: see --tolerance)")
 	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips/chips.bzl, or a `FILE.json` of facts; several with commas between are variants of one library, the least capable first (default: the widest that this machine has)")
-	fs.StringVar(&o.device, "device", "", "one of platforms/devices, or a `FILE.json` of such facts: an OpenCL device of this machine runs blocks beside the chip where that is estimated to pay")
+	fs.StringVar(&o.device, "device", "", "one of platforms/devices, or a `FILE.json` of such facts: an OpenCL device of this machine runs the blocks for which it is estimated to be faster than the chip")
 	fs.StringVar(&o.cxx, "cxx", "", "the C++ compiler and its options (default: $CXX, clang++ or g++)")
-	fs.StringVar(&o.emulator, "emulator", "", "what runs the program, and its options")
-	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: what Bazel brings, or 'go build' makes)")
+	fs.StringVar(&o.emulator, "emulator", "", "the command that runs the program, and its options")
+	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: from Bazel or 'go build')")
 	fs.StringVar(&o.python, "python", "python3", "a Python that has onnxruntime and numpy")
-	fs.StringVar(&o.reference, "reference", "", "ort, interpreter, or graph, which is the interpreter on what dnnc graph makes of the network: there, quantized nodes compute in integers, as kernels do (default: ort if Python has it)")
-	fs.StringVar(&o.optimizations, "reference-optimizations", "", "none or all: ONNX Runtime's graph optimisations, for its answers; times always have them (default: none for networks with quantized nodes, else all)")
-	fs.StringVar(&o.keep, "keep", "", "folder for all intermediate files, to look at afterwards")
+	fs.StringVar(&o.reference, "reference", "", "ort, interpreter, or graph: the interpreter on the output of dnnc graph, where quantized nodes compute in integers, like kernels (default: ort if Python has it)")
+	fs.StringVar(&o.optimizations, "reference-optimizations", "", "none or all of ONNX Runtime's graph optimisations, for its results; times always use all (default: none for networks with quantized nodes, else all)")
+	fs.StringVar(&o.keep, "keep", "", "folder that keeps all intermediate files")
 	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")
-	fs.StringVar(&o.threadsGiven, "threads", "1", "threads of a run; with --peers one or more numbers, as in 1,2")
+	fs.StringVar(&o.threadsGiven, "threads", "1", "number of threads; with --peers one or more numbers, such as 1,2")
 	fs.IntVar(&o.rounds, "rounds", 0, "rounds of timing against ONNX Runtime, or against --peers")
 	fs.Float64Var(&o.seconds, "seconds", 0.5, "how long each of them runs in a round")
-	fs.StringVar(&o.tuning, "tuning", "", "a record of what kernels take on chips, which the compiler reads")
-	fs.StringVar(&o.tune, "tune", "", "measure the blocks' kernels and write this record; compares nothing, but in a line of a list what the record then chooses (a relative path is one in --models)")
-	fs.IntVar(&o.candidates, "candidates", 8, "with --tune: how many kernels of a block are measured at most")
-	fs.IntVar(&o.search, "search", 0, "with --tune: how many times, after that, kernels are measured that a genetic search finds by what was measured; where the record knows the blocks, it goes on from there")
-	fs.BoolVar(&o.again, "again", false, "with --tune: measure what the record has already, too")
-	fs.BoolVar(&o.regret, "regret", false, "with --tune: print what estimates say of each kernel beside what it takes, how much longer than the fastest one the estimates' choice takes, and Spearman's correlation of both orders")
-	fs.StringVar(&o.peersGiven, "peers", "", "engines to time, as in onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
-	fs.IntVar(&o.intLimit, "int-limit", 1000, "what integer inputs stay below")
-	fs.IntVar(&o.seed, "seed", 0, "other numbers give other inputs")
+	fs.StringVar(&o.tuning, "tuning", "", "a record of kernels' times on chips, for the compiler")
+	fs.StringVar(&o.tune, "tune", "", "measure the blocks' kernels and write this record; compares nothing, except in a line of a list the model with the record (a relative path is in --models)")
+	fs.IntVar(&o.candidates, "candidates", 8, "with --tune: maximum number of kernels measured for a block")
+	fs.IntVar(&o.search, "search", 0, "with --tune: number of times that further kernels from a genetic search are measured; the search uses all times in the record, and continues an earlier one")
+	fs.BoolVar(&o.again, "again", false, "with --tune: measure kernels in the record again")
+	fs.BoolVar(&o.regret, "regret", false, "with --tune: print the estimate of each kernel beside its time, the extra time of the kernels that estimates choose, and Spearman's correlation of both orders")
+	fs.StringVar(&o.peersGiven, "peers", "", "engines to time, such as onnxruntime,ncnn, or all: "+strings.Join(engines, ", ")+"; prints a table in Markdown")
+	fs.IntVar(&o.intLimit, "int-limit", 1000, "exclusive maximum of integer inputs")
+	fs.IntVar(&o.seed, "seed", 0, "seed of the synthetic inputs")
 	fs.StringVar(&o.list, "list", "", "a file with a command line of this command in each line, or several with commas between: prints a table in Markdown")
 	fs.StringVar(&o.models, "models", ".", "folder of the list's models")
-	fs.Float64Var(&o.mostWeights, "most-weights", 0, "with --list and --device: compile networks of more million weights, but run them not (0: run all)")
-	fs.IntVar(&o.atOnce, "at-once", 1, "with --list: so many of its models at once")
-	fs.BoolVar(&o.starts, "starts", false, "with --device: how soon a program answers where the driver compiles its kernels, and where they were kept; with --list the table is about this (a driver may keep kernels, too: CUDA_CACHE_DISABLE=1, POCL_KERNEL_CACHE=0)")
-	fs.StringVar(&o.pack, "pack", "", "write a folder in which this command runs on a machine without Go, with --dnnc=bin/dnnc, and compare nothing")
-	fs.StringVar(&o.only, "only", "", "a regular expression of the list's models to take")
+	fs.Float64Var(&o.mostWeights, "most-weights", 0, "with --list and --device: compile networks with more million weights, but do not run them (0: run all)")
+	fs.IntVar(&o.atOnce, "at-once", 1, "with --list: number of models at the same time")
+	fs.BoolVar(&o.starts, "starts", false, "with --device: measure the start-up time of a program if the driver compiles its kernels, and if they are cached; with --list, the table has these times (the driver may have its own cache: CUDA_CACHE_DISABLE=1, POCL_KERNEL_CACHE=0)")
+	fs.StringVar(&o.pack, "pack", "", "write a folder with which this command runs on a machine without Go, with --dnnc=bin/dnnc; compares nothing")
+	fs.StringVar(&o.only, "only", "", "regular expression that selects models of the list")
 	fs.StringVar(&o.node, "node", "", nodeHelp)
-	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
-	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's own, also where the outputs are near enough (with --list the table is about these); of a network of floats print the first block whose values are farther from the reference's than --tolerance")
+	fs.BoolVar(&o.fill, "fill", false, "fill the model with random weights if its own were removed")
+	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's operands, even if the outputs agree (with --list, the table has these results); for a float network, print the first block whose values differ from the reference by more than --tolerance")
 	fs.BoolVar(&o.executed, "executed", false, "with a DSP's chip: print the packets that the emulator executed for each block")
 	fs.BoolVar(&o.count, "count", false, "with --emulator and a chip of 64-bit ARM: print instructions, multiply-adds, loads and stores of each block, which QEMU's plugins count (--cxx links with -static)")
-	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers our kernels of dense weights are timed, too")
+	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers, kernels of the dense weights are timed, too")
 }
 
-// check tells which options do not go together, and takes the model.
+// check reports options that cannot be combined, and sets the model.
 func (o *options) check(models []string) error {
 	if len(o.threadCounts) > 1 && o.peers == nil {
 		return fmt.Errorf("--threads=%s: several numbers are for --peers", o.threadsGiven)
 	}
 	if o.mostWeights < 0 || o.mostWeights > 0 && (o.list == "" || o.device == "" || o.peers != nil || o.layers) {
-		return fmt.Errorf("--most-weights=%g: want a number from 0, and --list and --device, whose table says what is compiled only", o.mostWeights)
+		return fmt.Errorf("--most-weights=%g: want a number >= 0, with --list and --device", o.mostWeights)
 	}
 	if o.starts && (o.device == "" || o.mostWeights > 0 || o.peers != nil || o.layers) {
 		return errors.New("--starts: want --device, whose driver compiles kernels, and a program that runs")
 	}
 	if o.atOnce < 1 || o.atOnce > 1 && (o.list == "" || o.peers != nil || o.rounds > 0 || o.starts || o.tune != "") {
-		return fmt.Errorf("--at-once=%d: want a number from 1, and a --list of which nothing is timed", o.atOnce)
+		return fmt.Errorf("--at-once=%d: want a number >= 1, with a --list that times nothing", o.atOnce)
 	}
 	if (o.list != "" || o.pack != "") && len(models) == 0 {
 		return nil
@@ -213,7 +213,7 @@ func (o *options) check(models []string) error {
 		return fmt.Errorf("--search=%d: want a number from 0, and --tune with the record's file", o.search)
 	}
 	if o.regret && o.tune == "" {
-		return fmt.Errorf("--regret compares estimates with what --tune measures: give it the record's file")
+		return fmt.Errorf("--regret compares estimates with measured times; add --tune with the record's file")
 	}
 	if o.rounds < 0 {
 		return fmt.Errorf("--rounds=%d: want a number from 0", o.rounds)

@@ -29,7 +29,8 @@ type model struct {
 	read func() (*ir.Graph, error)
 }
 
-// open reads the model, from a copy with weights if they are to be filled in; not where it is not to be run.
+// open reads the model, from a copy with weights if they are to be filled in; not where it is not
+// to be run.
 func open(o *options, work string) (*model, error) {
 	path, err := o.written(work)
 	if err != nil {
@@ -89,7 +90,7 @@ func (m *model) load(o *options) error {
 	return err
 }
 
-// weights are the elements of all constants.
+// weights returns the number of elements of all constants.
 func (m *model) weights() (n int64) {
 	for _, c := range m.graph.Constants() {
 		n += c.Len()
@@ -102,7 +103,7 @@ func (m *model) exceeds(o *options) bool {
 	return o.mostWeights > 0 && float64(m.weights()) > o.mostWeights*1e6
 }
 
-// data is where a file of external data is.
+// data returns the path of a file of external data.
 func (m *model) data(o *options, location string) string {
 	made := m.path + ".data"
 	switch {
@@ -123,8 +124,8 @@ func openFile(path string) (*ir.File, error) {
 	return &ir.File{R: f, Size: size}, nil
 }
 
-// sizes are the values of the model's symbols in a run: those that the user gives as
-// "N=3,H=32", and for others the least that makes sense.
+// sizes returns the values of the model's symbols in a run: those from a text such as "N=3,H=32",
+// and the smallest sensible values for others.
 func (m *model) sizes(run string) (map[string]int64, error) {
 	env := map[string]int64{}
 	for _, s := range m.graph.Symbols {
@@ -152,7 +153,7 @@ func (m *model) symbols() []string {
 	return names
 }
 
-// inputsOf are the inputs of a run.
+// inputsOf returns the inputs of a run.
 func (m *model) inputsOf(o *options, env map[string]int64) (map[string]*ir.Tensor, error) {
 	inputs := map[string]*ir.Tensor{}
 	for i, v := range m.graph.Inputs {
@@ -217,8 +218,8 @@ func spread(t *ir.Tensor, low, high float64) error {
 	return nil
 }
 
-// madeUp is an input that its name lets one expect: identifiers are below the limit, kinds of
-// tokens are 0 or 1, and a mask hides nothing.
+// madeUp returns an input with values that fit its name: identifiers are below the limit, token
+// types are 0 or 1, and a mask hides nothing.
 func madeUp(v *ir.Value, shape []int64, seed uint32, limit int) *ir.Tensor {
 	name := strings.ToLower(v.Name)
 	switch {

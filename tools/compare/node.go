@@ -18,7 +18,7 @@ import (
 	"rules_dnn/tools/check"
 )
 
-// nodeHelp says how a network of one node is written.
+// nodeHelp describes how to write a network of one node.
 const nodeHelp = "a network of one node in place of a model's file, as in 'Concat;x:f32[1,8];Y:f32[1,8];axis=1': an operator, operands (those with names in " +
 	"capitals are constants, whose elements may follow, as in SIZES:i64[2]=3,4; _ is an absent one; dimensions of the others may be symbols, as in x:f32[N,64]) and attributes, as in kernel_shape=[3,3]; MODEL.onnx is its name in tables"
 
@@ -48,7 +48,7 @@ func nodeModel(text, path string, seed uint32, limit int) error {
 	return os.WriteFile(path, onnxtest.Bytes(m), 0o666)
 }
 
-// nodePart adds what a word says: an operand, or an attribute.
+// nodePart adds the operand or attribute of a word.
 func nodePart(m *onnxpb.ModelProto, node *onnxpb.NodeProto, word string, seed uint32, limit int) error {
 	name, rest, operand := strings.Cut(word, ":")
 	if word == "_" {
@@ -91,7 +91,7 @@ func nodePart(m *onnxpb.ModelProto, node *onnxpb.NodeProto, word string, seed ui
 	return nil
 }
 
-// attribute is an integer, a number with a point, integers in brackets, or a string.
+// attribute parses an integer, a number with a point, integers in brackets, or a string.
 func attribute(text string) (any, error) {
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		var xs []int64
@@ -145,7 +145,7 @@ func typeAndDims(text string, symbols bool) (ir.DType, []any, error) {
 	return t, out, nil
 }
 
-// numbers is a tensor of the elements that are given: one for all, or all.
+// numbers returns a tensor of the given elements: one number for all, or one for each.
 func numbers(t ir.DType, shape []int64, text string) (*ir.Tensor, error) {
 	x := ir.NewTensor(t, shape...)
 	parts := strings.Split(text, ",")
@@ -174,7 +174,7 @@ func numbers(t ir.DType, shape []int64, text string) (*ir.Tensor, error) {
 	return x, nil
 }
 
-// written is the model's file: the user's, or in the folder that of the node.
+// written returns the path of the model's file: the user's, or a new one in the folder for a node.
 func (o *options) written(work string) (string, error) {
 	if o.node == "" {
 		return o.model, nil

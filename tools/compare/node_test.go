@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNodes: each network of one node in the list is one that the importer reads, and has a name of its own.
+// TestNodes: each network of one node in the list is one that the importer reads, and has a name of
+// its own.
 func TestNodes(t *testing.T) {
 	atRoot(t)
 	args := []string{"--list=tests/models/nodes.txt"}

@@ -10,8 +10,9 @@ import (
 	"rules_dnn/tools/command"
 )
 
-// pack writes a folder in which this command runs on a machine that has no Go: what it reads of the repository, at the same places, the compiler, and
-// opencl.py, with which programs find a GPU's driver. The machine needs a C++ compiler, and Python with onnxruntime for the reference.
+// pack writes a folder in which this command runs on a machine that has no Go: what it reads of the
+// repository, at the same places, the compiler, and opencl.py, with which programs find a GPU's
+// driver. The machine needs a C++ compiler, and Python with onnxruntime for the reference.
 func pack(o *options) error {
 	folder := command.Path(o.pack)
 	if err := check.Copy(folder, chips.File, "platforms/devices/*.json", "tests/models/*.txt", "runtime/*.h", "runtime/*.cc", "runtime/*/*.h", "runtime/*/*.cc"); err != nil {
@@ -23,7 +24,8 @@ func pack(o *options) error {
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(folder, "opencl.py"), find, 0o644),
-		// In the folder itself, which compilers search for headers, C++'s <compare> would be the program.
+		// In the folder itself, which compilers search for headers, C++'s <compare> would be the
+		// program.
 		check.Static(filepath.Join(folder, "bin", "compare"), "./tools/compare"),
 		check.Static(filepath.Join(folder, "bin", "dnnc"), "./gen/cmd/dnnc"))
 }

@@ -28,7 +28,8 @@ func TestPack(t *testing.T) {
 	require.NoError(t, pack(&options{pack: folder}))
 	compiler, err := exec.LookPath(cxx[0])
 	require.NoError(t, err)
-	// A device's program has all that is packed of the runtime; of this network estimates leave nothing to the device, but the program wants OpenCL's library.
+	// A device's program has all that is packed of the runtime; of this network estimates leave
+	// nothing to the device, but the program wants OpenCL's library.
 	there := exec.Command(filepath.Join(folder, "bin", "compare"), net, "--dims=N=4", "--dnnc=bin/dnnc", "--cxx="+compiler, "--reference=interpreter",
 		"--device=platforms/devices/opencl_nvidia.json")
 	there.Dir, there.Env = folder, []string{"PATH=/usr/bin:/bin", "TMPDIR=" + t.TempDir()}

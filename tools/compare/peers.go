@@ -15,7 +15,7 @@ import (
 //go:embed peers.py
 var peersProgram string
 
-// engines are those that peers.py drives; outputs are compared with the first one's.
+// engines lists the engines that peers.py runs. Outputs are compared with the first one's.
 var engines = []string{"onnxruntime", "openvino", "mnn", "ncnn"}
 
 // pause is between runs of two engines: threads of the one go on spinning for a while.
@@ -53,8 +53,8 @@ func (o *options) readThreads(text string) error {
 	return nil
 }
 
-// comparePeers times models against other engines: a row of the table for each run and number of
-// threads. What is found on the way goes to log.
+// comparePeers times models against other engines. The table has a row for each run and number of
+// threads. Details go to log.
 func comparePeers(o *options, args []string, table, log io.Writer) error {
 	models := []*options{o}
 	if o.list != "" {
@@ -83,7 +83,8 @@ func comparePeers(o *options, args []string, table, log io.Writer) error {
 	return failures(failed)
 }
 
-// columns are the table's besides ours: our kernels of dense weights where a model is pruned, and the peers.
+// columns returns the table's columns besides our time: dense kernels if a model is pruned, and
+// the peers.
 func columns(models []*options) []string {
 	peers := models[0].peers
 	if slices.ContainsFunc(models, func(o *options) bool { return o.pruning != "" }) {

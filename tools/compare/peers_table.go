@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ratios are of a peer's time over ours, round by round: the quartiles and the median.
+// ratios returns the quartiles and the median of a peer's time divided by ours, over all rounds.
 func (c *contest) ratios(peer *entrant) (low, median, upper float64) {
 	var out []float64
 	for i, ms := range c.entrants[0].ms {
@@ -17,7 +17,7 @@ func (c *contest) ratios(peer *entrant) (low, median, upper float64) {
 	return quartiles(out)
 }
 
-// fastest is the peer with the least median time, nil where none ran.
+// fastest returns the peer with the smallest median time, or nil if none ran.
 func (c *contest) fastest() *entrant {
 	var best *entrant
 	for _, e := range c.entrants[1:] {
@@ -89,7 +89,8 @@ func peerRow(table io.Writer, peers []string, c *contest) {
 	fmt.Fprintln(table)
 }
 
-// peerMeans prints, for each number of threads, the geometric mean of the medians in the table's last column.
+// peerMeans prints, for each number of threads, the geometric mean of the medians in the table's
+// last column.
 func peerMeans(table io.Writer, peers []string, all []*contest) {
 	type sum struct {
 		logs   float64

@@ -42,7 +42,7 @@ done
 	require.NoError(t, err)
 	var table, log strings.Builder
 	require.NoError(t, comparePeers(o, args, &table, &log))
-	for _, want := range []string{"net.onnx N=3, 1 thread(s)\n", "net.onnx N=3, 2 thread(s)\n", "openvino     left out: the model's program gave no answer to load", `mnn          left out: it gives no output "y"`, "error 0  rules_dnn dnnc"} {
+	for _, want := range []string{"net.onnx N=3, 1 thread(s)\n", "net.onnx N=3, 2 thread(s)\n", "openvino     left out: the model's program did not answer load", `mnn          left out: it has no output "y"`, "error 0  rules_dnn dnnc"} {
 		assert.Contains(t, log.String(), want)
 	}
 	lines := strings.Split(table.String(), "\n")
@@ -87,7 +87,8 @@ func TestPeerTable(t *testing.T) {
 `, log.String())
 }
 
-// TestPrunedTable: our kernels of dense weights have a column, and a ratio of their own; they are no peer.
+// TestPrunedTable: our kernels of dense weights have a column, and a ratio of their own; they are
+// no peer.
 func TestPrunedTable(t *testing.T) {
 	c := &contest{model: "net pruned", threads: 1, entrants: []*entrant{
 		{name: "ours", ms: []float64{10, 20, 10}, rel: -1},
@@ -125,7 +126,8 @@ func TestPeerOptions(t *testing.T) {
 	assert.Equal(t, []int{2, 1}, o.threadCounts)
 }
 
-// TestLists: the lists of tests/models have what is said of them, and each line is understood and told from the others.
+// TestLists: the lists of tests/models have what is said of them, and each line is understood and
+// told from the others.
 func TestLists(t *testing.T) {
 	atRoot(t)
 	for list, lines := range map[string]int{"peers": 12, "ablation": 4 * 5, "pruned": 4} {

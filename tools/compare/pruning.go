@@ -54,7 +54,7 @@ func (m *model) prune(o *options, work string) error {
 	return nil
 }
 
-// settings is a file of the settings of pruning, which the user gave as they are or by a file's name.
+// settings returns a file of pruning settings, which the user passed as text or by a file's name.
 func (o *options) settings(folder string) (string, error) {
 	if !strings.HasPrefix(o.pruning, "{") {
 		return command.Path(o.pruning), nil
@@ -63,7 +63,7 @@ func (o *options) settings(folder string) (string, error) {
 	return path, os.WriteFile(path, []byte(o.pruning), 0o666)
 }
 
-// dense is a program of the same network whose kernels do not know that weights were pruned.
+// dense returns a program of the same network with kernels for dense weights.
 func dense(o *options, m *model, work string) (*program, error) {
 	folder := filepath.Join(work, denseName)
 	if err := os.MkdirAll(folder, 0o777); err != nil {

@@ -22,13 +22,13 @@ var ortProgram string
 type reference struct {
 	name string
 	run  func(inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error)
-	// time gives the milliseconds of each of some runs; nil where times mean nothing.
+	// time returns the milliseconds of each run; nil if times are meaningless.
 	time func(inputs map[string]*ir.Tensor, seconds float64) ([]float64, error)
 	// values runs another model, node by node as it is written; nil where that cannot be.
 	values func(model string, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error)
 }
 
-// chooseReference takes ONNX Runtime if there is one, and says why if there is none.
+// chooseReference returns ONNX Runtime if it is available, and otherwise prints why not.
 func chooseReference(o *options, m *model, work string) (*reference, error) {
 	interpreter := &reference{name: "the compiler's interpreter", run: m.interpret}
 	if o.reference == "interpreter" {
@@ -52,13 +52,15 @@ func chooseReference(o *options, m *model, work string) (*reference, error) {
 	return interpreter, nil
 }
 
-// plainReference reports whether the reference runs the network as it is written. Its optimisations fuse quantized nodes to kernels of
-// integers, which round otherwise; what they round is then no reference.
+// plainReference reports whether the reference runs the network as it is written. Its optimisations
+// fuse quantized nodes to kernels of integers, which round otherwise; what they round is then no
+// reference.
 func (o *options) plainReference(m *model) bool {
 	return o.optimizations == "none" || o.optimizations == "" && len(m.quantized()) > 0
 }
 
-// compiled is the network after the passes of dnnc graph: its quantized nodes compute in integers, as kernels do, and not in floats as they are written.
+// compiled returns the network after the passes of dnnc graph. Its quantized nodes compute in
+// integers, like kernels.
 func (m *model) compiled(o *options) (*ir.Graph, error) {
 	g, err := m.read()
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"rules_dnn/tools/check"
 )
 
-// served is a running program of the model: on this machine or its emulator, or one for a DSP, which counts what it executes.
+// served is a running program of the model: on this machine or its emulator, or one for a DSP,
+// which counts what it executes.
 type served interface {
 	run(sizes map[string]int64, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error)
-	// time gives milliseconds of some runs with the last inputs.
+	// time returns the milliseconds of runs with the last inputs.
 	time(seconds float64) ([]float64, error)
 	Close() error
 }
@@ -33,7 +34,7 @@ type hosted struct {
 	ran bool
 }
 
-// firstSeconds is what a run took, and what loading took if it was the first.
+// firstSeconds returns the time of a run, plus the time for loading if it was the first.
 func (h *hosted) firstSeconds() float64 {
 	s := h.RunSeconds
 	if !h.ran {
@@ -63,9 +64,9 @@ func (e *emulated) time(float64) ([]float64, error) {
 func (o *options) checkBare(chips library) error {
 	switch bare := chips[0].Bare(); {
 	case o.executed && !bare:
-		return fmt.Errorf("--executed: only an emulator of a DSP tells what it executes, and %s is none: want --chip=hexagon_v68", chips)
+		return fmt.Errorf("--executed: only an emulator of a DSP counts packets, and %s is not a DSP; want --chip=hexagon_v68", chips)
 	case bare && o.layers:
-		return fmt.Errorf("--layers: layers are compared on processors, and %s is none: on a DSP outputs have the bytes of --reference=graph", chips)
+		return fmt.Errorf("--layers: layers are compared only on processors, and %s is a DSP; there, outputs have the bytes of --reference=graph", chips)
 	case bare && o.tune != "":
 		return fmt.Errorf("--tune=%s measures kernels on the processor that runs them, and %s is under an emulator", o.tune, chips)
 	case bare && o.rounds > 0:
@@ -94,7 +95,7 @@ func (p *program) buildBare(o *options, chips library, work string) error {
 	return err
 }
 
-// bareOptions are those of dnnc for a DSP, whose library holds its weights.
+// bareOptions returns dnnc's options for a DSP, whose library contains its weights.
 func bareOptions(work string) []string {
 	return []string{"--weights=embed", "--out-weights-asm=" + work + "/weights.S", "--out-kernels-c=" + work + "/kernels_c"}
 }

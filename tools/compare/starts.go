@@ -10,14 +10,16 @@ import (
 	"rules_dnn/tools/check"
 )
 
-// starts are the seconds from a program's start to its first answer: where the driver compiles its kernels, and where these were kept.
+// starts are the seconds from a program's start to its first answer: where the driver compiles its
+// kernels, and where these were kept.
 type starts struct{ compiled, kept float64 }
 
 func (s starts) String() string {
 	return fmt.Sprintf("first answer after %.2f s, and %.2f s with the kernels that were kept then", s.compiled, s.kept)
 }
 
-// measureStarts starts a model's program twice, with a folder for compiled kernels that is empty the first time.
+// measureStarts starts a model's program twice, with a folder for compiled kernels that is empty
+// the first time.
 func measureStarts(o *options, m *model, p *program, work string, out io.Writer) (*starts, error) {
 	env, err := m.sizes(o.allRuns()[0])
 	if err != nil {

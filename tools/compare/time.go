@@ -16,8 +16,8 @@ type timing struct {
 	low, median, upper float64
 }
 
-// timeRun times the program and the reference in turn, so that a noisy machine disturbs both
-// alike, and prints the least time of each and the median of the rounds' ratios.
+// timeRun times the program and the reference in turn, so that noise affects both equally. It
+// prints the minimum time of each and the median of the rounds' ratios.
 func timeRun(o *options, s served, ref *reference, inputs map[string]*ir.Tensor, out io.Writer) (*timing, error) {
 	if o.rounds == 0 {
 		return nil, nil
@@ -45,7 +45,7 @@ func timeRun(o *options, s served, ref *reference, inputs map[string]*ir.Tensor,
 	return t, nil
 }
 
-// quartiles are those of some numbers, each of which is one of them.
+// quartiles returns the quartiles and the median of some numbers, each one of them.
 func quartiles(numbers []float64) (low, median, upper float64) {
 	sorted := slices.Sorted(slices.Values(numbers))
 	n := len(sorted)

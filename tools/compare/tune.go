@@ -12,11 +12,12 @@ import (
 	"rules_dnn/tools/command"
 )
 
-// roundsOfTuning is how often each program is measured where nobody says otherwise.
+// roundsOfTuning is the default number of measurements of each program.
 const roundsOfTuning = 20
 
-// tuned measures the kernels of a list's model, where its line asks for that, in as many rounds as a record has where nobody
-// says otherwise: --rounds are of the comparison. It gives the options to compare what the record chooses.
+// tuned measures the kernels of a list's model if its line asks for it, and returns the options
+// that use the record. The number of rounds is the default of records, because --rounds applies to
+// the comparison.
 func (o *options) tuned(log io.Writer) (*options, error) {
 	if o.tune == "" {
 		return o, nil
@@ -31,7 +32,8 @@ func (o *options) tuned(log io.Writer) (*options, error) {
 	return &tuned, nil
 }
 
-// tune makes a program of each candidate and measures them, and those of as many searches as are asked for.
+// tune makes a program of each candidate and measures them, and those of as many searches as are
+// asked for.
 func tune(o *options, out io.Writer) error {
 	var plan files.Plan
 	plan.Input("the model "+o.model, o.model)
@@ -74,7 +76,8 @@ func tune(o *options, out io.Writer) error {
 	return nil
 }
 
-// candidates makes the programs: of the kernels that are proposed, or that a search finds by the record.
+// candidates makes the programs: of the kernels that are proposed, or that a search finds by the
+// record.
 func candidates(o *options, m *model, work string, out io.Writer, searched bool) ([]measure.Program, error) {
 	var programs []measure.Program
 	for i := 1; i <= o.candidates; i++ {

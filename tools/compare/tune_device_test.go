@@ -19,8 +19,9 @@ import (
 	"rules_dnn/tools/check"
 )
 
-// TestTuneOnDevice measures kernels of two products on the machine's OpenCL device, in turns as NAME.tune does; compiled by the record, each has the kernel
-// that is the fastest there, and answers as the interpreter does. A record of another device is refused.
+// TestTuneOnDevice measures kernels of two products on the machine's OpenCL device, in turns as
+// NAME.tune does; compiled by the record, each has the kernel that is the fastest there, and
+// answers as the interpreter does. A record of another device is refused.
 func TestTuneOnDevice(t *testing.T) {
 	if _, err := findCxx(&options{}); err != nil {
 		t.Skip(err)

@@ -53,7 +53,7 @@ func (w *work) report(out io.Writer) error {
 	return nil
 }
 
-// against are the files in a folder that differ from those of an earlier run.
+// against returns the files in a folder that differ from an earlier run.
 func against(before, now string) ([]fileChange, error) {
 	if _, err := os.Stat(before); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // that run did not have the graph, or refused it
@@ -86,7 +86,7 @@ func against(before, now string) ([]fileChange, error) {
 	return out, nil
 }
 
-// textOf is a file's text, "" where there is none.
+// textOf returns a file's text, or "" if there is no file.
 func textOf(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,8 @@ func (f fileChange) summary(out io.Writer) {
 	titles(out, "+", added)
 }
 
-// separator is what stands between the parts of a file that are worth naming: kernels, by the nodes that they compute, and constants; "" where there are none.
+// separator returns the text that precedes each part of a file with a name: kernels, by the nodes
+// that they compute, and constants; "" if the file has no parts.
 func (f fileChange) separator() string {
 	switch {
 	case f.name == constantsFile:
@@ -122,7 +123,8 @@ func (f fileChange) separator() string {
 	return ""
 }
 
-// first orders files by how well their differences explain the others': kernels before constants, and the rest by name.
+// first orders files by how well their differences explain the others': kernels before constants,
+// and the rest by name.
 func first(a, b fileChange) int {
 	rank := func(f fileChange) int { return -len(f.separator()) }
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a.name, b.name))
@@ -140,7 +142,7 @@ func titles(out io.Writer, sign string, parts []string) {
 	}
 }
 
-// missing are the parts of a text that the other has not.
+// missing returns the parts of a text that the other text does not have.
 func missing(from, in, separator string) []string {
 	split := func(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), separator) }
 	have := map[string]bool{"": true}

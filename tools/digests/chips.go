@@ -9,19 +9,19 @@ import (
 	"rules_dnn/gen/target/chips"
 )
 
-// usual are the chips that are compared by default: those for platforms that name no processor, a DSP, and the devices. Chips of single
-// processors have other numbers and the same instructions.
+// usual are the chips that are compared by default: those for platforms that name no processor, a
+// DSP, and the devices. Chips of single processors have other numbers and the same instructions.
 const usual = `^(x86_64|x86_64_v3|x86_64_v4|arm64|hexagon_v68|opencl_.*)$`
 
 // chip is a chip or a device.
 type chip struct {
 	*target.Target
 	facts []byte
-	// beside are the facts of a device that runs blocks, too; nil: there is none.
+	// beside holds the facts of a device that also runs blocks; nil if there is none.
 	beside []byte
 }
 
-// targets are the chips and devices of the repository that --chips wants, in the order of their names.
+// targets returns the chips and devices that match --chips, sorted by name.
 func (o *options) targets() ([]*chip, error) {
 	all, err := facts()
 	if err != nil {
@@ -49,7 +49,7 @@ func (o *options) targets() ([]*chip, error) {
 	return out, nil
 }
 
-// withDevice are the processors among chips, each with a device beside it, by the names of both.
+// withDevice returns the processors among chips, each with a device, named by both.
 func withDevice(chips []*chip, all [][]byte, name string) ([]*chip, error) {
 	for _, f := range all {
 		device, err := target.Parse(f)

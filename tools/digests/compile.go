@@ -83,7 +83,8 @@ func (o *options) command(folder string, args ...string) error {
 	return refusal{text}
 }
 
-// refusal is what the compiler says of a graph that it cannot compile: a result, which has a line in the record, and not a failure of this command.
+// refusal is the compiler's error for a graph that it cannot compile: a result with a line in the
+// record, not a failure of this command.
 type refusal struct{ text string }
 
 func (r refusal) Error() string { return r.text }

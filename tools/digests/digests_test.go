@@ -64,7 +64,8 @@ func TestParse(t *testing.T) {
 	assert.Contains(t, help.String(), "examples")
 }
 
-// TestOwnRecord: what dnnc generates for a network of the repository is what the record says, on every chip and device.
+// TestOwnRecord: what dnnc generates for a network of the repository is what the record says, on
+// every chip and device.
 func TestOwnRecord(t *testing.T) {
 	o := parsed(t, "--dnnc="+compiler(t), "--only=^mobilenet_v2$")
 	o.record = filepath.Join(o.root, "tests/models/digests.txt")
@@ -73,7 +74,8 @@ func TestOwnRecord(t *testing.T) {
 	assert.Contains(t, out.String(), "none changed")
 }
 
-// TestRun writes a record, finds nothing changed, then a line that is another one, with the kernels that are.
+// TestRun writes a record, finds nothing changed, then a line that is another one, with the kernels
+// that are.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	model, refused := filepath.Join(dir, "models/small.onnx"), filepath.Join(dir, "models/small_refused.onnx")
@@ -112,7 +114,8 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, out, "small x86_64_v3: new")
 }
 
-// TestDigest: each column is of its own outputs, and sources do not change with the weights' values.
+// TestDigest: each column is of its own outputs, and sources do not change with the weights'
+// values.
 func TestDigest(t *testing.T) {
 	dir := t.TempDir()
 	of := func(name, text string) digests {

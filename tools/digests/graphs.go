@@ -24,7 +24,7 @@ type graph struct {
 	read func() ([]byte, error)
 }
 
-// graphs are those of the repository and of --models that --only wants, in the order of their names.
+// graphs returns the graphs of the repository and of --models that match --only, sorted by name.
 func (o *options) graphs() ([]*graph, error) {
 	var all []*graph
 	for _, folder := range own {
@@ -79,7 +79,7 @@ func distinct(all []*graph) ([]*graph, error) {
 	return out, nil
 }
 
-// graphsOf are the graphs of an archive or a folder, or a file's own.
+// graphsOf returns the graphs of an archive, a folder or a file.
 func graphsOf(path string) ([]*graph, error) {
 	st, err := os.Stat(path)
 	switch {
@@ -104,7 +104,7 @@ func single(path string) *graph {
 	return &graph{name: nameOf(path), from: path, read: func() ([]byte, error) { return files.Read(path) }}
 }
 
-// archived are the graphs of an archive, which is opened again for each.
+// archived returns the graphs of an archive. Each graph opens the archive again.
 func archived(path string) ([]*graph, error) {
 	z, err := zip.OpenReader(path)
 	if err != nil {
@@ -134,7 +134,8 @@ func unpack(path, name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// weightBytes is how large a model's constants are; 0 where it cannot be read, which dnnc is to say.
+// weightBytes returns the size of a model's constants; 0 if the model cannot be read, which dnnc
+// will report.
 func weightBytes(model []byte) (total int64) {
 	g, err := onnx.Read(&ir.File{R: bytes.NewReader(model), Size: int64(len(model))}, nil, onnx.Options{Fill: true})
 	if err != nil {

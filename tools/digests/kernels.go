@@ -17,13 +17,14 @@ import (
 	"rules_dnn/gen/target"
 )
 
-// printers are those of the languages that dnnc has no command for yet.
+// printers holds the printers of languages without a command in dnnc.
 var printers = map[string]func(*plan.Program, *target.Target) ([]cpp.File, error){
 	"hvx":    func(p *plan.Program, _ *target.Target) ([]cpp.File, error) { return hvx.Print(p, "net", 1) },
 	"opencl": printOpenCL,
 }
 
-// generateKernels makes kernels in another language than C++, and what a host is told of their calls, as `dnnc compile` does.
+// generateKernels makes kernels in another language than C++, and what a host is told of their
+// calls, as `dnnc compile` does.
 func generateKernels(g *graph, c *chip, folder string) (err error) {
 	src := g.name + ".onnx"
 	defer func() {

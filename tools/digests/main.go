@@ -1,5 +1,6 @@
-// Command digests makes digests of all that dnnc generates, for every graph of a corpus and every chip, and compares them with
-// those of a file: a change of the compiler that claims to leave the generated code alone proves it so.
+// Command digests makes digests of all that dnnc generates, for every graph of a corpus and every
+// chip, and compares them with those of a file: a change of the compiler that claims to leave the
+// generated code alone proves it so.
 package main
 
 import (
@@ -12,26 +13,26 @@ import (
 	"rules_dnn/tools/command"
 )
 
-const usage = `digests compares what dnnc generates with tests/models/digests.txt, byte for byte: for each graph and each chip or device of
-platforms/ a line with digests of the sources (header, kernels, host program), of the weights and of the manifest, or with the first line of
-the error where dnnc refuses the graph. It prints the lines that changed, and fails if any did.
+const usage = `digests compares the output of dnnc with tests/models/digests.txt, byte for byte. For each graph and each chip or device of
+platforms/, the file has a line with digests of the sources (header, kernels, host program), the weights and the manifest, or the first line of
+the error if dnnc refuses the graph. It prints the lines that changed, and fails if there are any.
 
 usage: digests [options], from the repository's root
   go run ./tools/digests [options]
 
 examples, for [options]:
   --models FOLDER/graphs.zip               the repository's own graphs, and all of the archive
-  --models FOLDER/graphs.zip --update      write the file: these digests are what later runs are compared with
+  --models FOLDER/graphs.zip --update      write the file, for later comparisons
   --only 'resnet|vgg' --chips 'arm64|opencl'
                                            some graphs, on some chips
   --chips 'x86_64_v4' --beside opencl_buffers
                                            for a processor with an OpenCL device beside it
-  --keep /tmp/before                       keep all outputs but the weights, of which digests of each constant are kept
-  --against /tmp/before                    for lines that changed, what changed since an earlier run with --keep: files, kernels, and
+  --keep /tmp/before                       keep all outputs, but only digests of the constants
+  --against /tmp/before                    for changed lines, print the changes since an earlier run with --keep: files, kernels, and
                                            a diff of the first few
 
-To see what a change does: run with --keep at the commit before it, then with --against.
-Lines of graphs that a run does not have stay as they are, and are counted. Graphs whose weights were taken out are filled by 'dnnc graph --fill-random'.
+To see the effect of a change, run with --keep at the commit before it, then with --against.
+Lines of graphs that a run does not have are kept and counted. Graphs whose weights were removed are filled by 'dnnc graph --fill-random'.
 
 options:
 `
@@ -73,19 +74,19 @@ func parse(args []string, help io.Writer) (*options, error) {
 		o.root = folder
 	}
 	fs := command.Options("digests")
-	fs.Var(&o.models, "models", "an ONNX file, a folder of some, or a zip archive of some, besides the repository's own; may be repeated")
+	fs.Var(&o.models, "models", "an ONNX file, or a folder or zip archive of ONNX files, besides the repository's own; may be repeated")
 	fs.StringVar(&o.record, "record", "tests/models/digests.txt", "the file of digests")
 	only := fs.String("only", "", "regular expression of the graphs' names; all by default")
-	chips := fs.String("chips", usual, "regular expression of the chips' and devices' names; by default not those of single processors, . for all")
-	fs.StringVar(&o.beside, "beside", "", "a device's name: networks for each processor and this device beside it, which have lines of their own")
+	chips := fs.String("chips", usual, "regular expression of the chips' and devices' names; the default leaves out single processors; . for all")
+	fs.StringVar(&o.beside, "beside", "", "a device's name: compile for each processor with this device; the file has separate lines for these")
 	fs.BoolVar(&o.update, "update", false, "write the file instead of comparing with it")
-	fs.StringVar(&o.keep, "keep", "", "folder that keeps what is generated")
+	fs.StringVar(&o.keep, "keep", "", "folder that keeps the generated files")
 	fs.StringVar(&o.against, "against", "", "folder that an earlier run kept")
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler; by default it is built by the machine's Go")
 	fs.IntVar(&o.parallel, "parallel", 2, "graphs at a time")
-	fs.Int64Var(&o.mostMB, "most-mb", 1000, "leave out graphs with more megabytes of weights; 0: none")
-	fs.IntVar(&o.diffs, "diffs", 4, "how many files' diffs --against prints")
-	fs.IntVar(&o.context, "diff-lines", 60, "how many lines of each")
+	fs.Int64Var(&o.mostMB, "most-mb", 1000, "leave out graphs with more megabytes of weights; 0: leave out none")
+	fs.IntVar(&o.diffs, "diffs", 4, "number of files for which --against prints a diff")
+	fs.IntVar(&o.context, "diff-lines", 60, "maximum number of lines of each diff")
 	err := command.Parse(fs, args, usage, help)
 	if err != nil {
 		return nil, err
@@ -107,7 +108,8 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return o, o.place()
 }
 
-// place makes paths absolute: those that the user gives begin where the user is, the others at the repository's root.
+// place makes paths absolute. The user's paths are relative to the working directory, the others
+// to the repository's root.
 func (o *options) place() (err error) {
 	given := []*string{&o.keep, &o.against, &o.dnnc}
 	for i := range o.models {

@@ -21,13 +21,15 @@ import (
 // digits are how many of a digest's the record has.
 const digits = 16
 
-// digests are those of what is generated for a graph and a chip. They are three since they change for different reasons.
+// digests holds the digests of the outputs for a graph and a chip: three, because they change for
+// different reasons.
 type digests struct{ sources, weights, manifest string }
 
 // weightsHash is where sources say which weights they are for.
 var weightsHash = regexp.MustCompile(`(kWeightsHash\[32\] = )\{[^}]*\}`)
 
-// buffers are the lines of comments that describe a kernel's buffers, which the digest of the manifest is of, and those of device code in a string.
+// buffers are the lines of comments that describe a kernel's buffers, which the digest of the
+// manifest is of, and those of device code in a string.
 var buffers = regexp.MustCompile(`(?m)^ *"?//   \w+: .*\n`)
 
 // digest reads the outputs in a folder.
@@ -55,7 +57,7 @@ func digest(folder string) (digests, error) {
 	return d, err
 }
 
-// sources are the names of the generated sources, sorted.
+// sources returns the sorted names of the generated sources.
 func sources(folder string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	var out []string
@@ -89,7 +91,8 @@ type constant struct {
 	offset int64
 }
 
-// summarise writes digests of the constants in the place of the weights, which would take many gigabytes.
+// summarise writes digests of the constants in the place of the weights, which would take many
+// gigabytes.
 func summarise(folder string) error {
 	all, err := constantsOf(filepath.Join(folder, manifestFile))
 	if err != nil {
@@ -123,7 +126,7 @@ func summarise(folder string) error {
 	return os.Remove(path)
 }
 
-// constantsOf are the constants that blocks read, by their places; before them stands the file's header.
+// constantsOf returns the constants that blocks read, by their offsets, after the file's header.
 func constantsOf(path string) ([]constant, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // head begins the record.
 const head = `# What dnnc generates, as digests (the first 16 digits of SHA-256): a line for each graph and chip.
 # 'go run ./tools/digests --models graphs.zip --update' writes this file, and without --update compares with it; --help has more.
-# graph chip sources weights manifest, or graph chip error: the first line of what dnnc says
+# graph chip sources weights manifest, or graph chip error: the first line of dnnc's error
 `
 
 // key is what a line is about.
@@ -28,7 +28,7 @@ type record map[key]string
 // mostError is how long a line's error is at most.
 const mostError = 300
 
-// line is a result as the record has it.
+// line returns a result as a line of the record.
 func line(d digests, refused error) string {
 	if refused == nil {
 		return fmt.Sprintf("%s %s %s", d.sources, d.weights, d.manifest)
@@ -40,7 +40,7 @@ func line(d digests, refused error) string {
 	return "error: " + text
 }
 
-// columns are the names of the columns in which two lines differ.
+// columns returns the names of the columns in which two lines differ.
 func columns(before, now string) string {
 	a, b := strings.Fields(before), strings.Fields(now)
 	names := []string{"sources", "weights", "manifest"}
@@ -69,7 +69,8 @@ func (r record) String() string {
 	return b.String()
 }
 
-// parseRecord reads a record. It is sorted, and each line is there once: a merge of two may leave others.
+// parseRecord reads a record. It is sorted, and each line is there once: a merge of two may leave
+// others.
 func parseRecord(text string) (record, error) {
 	r := record{}
 	var last key

@@ -59,7 +59,7 @@ func (o *options) run(out, log io.Writer) error {
 	return w.report(out)
 }
 
-// each does all graphs, so many at a time; what fails ends the others, too.
+// each processes all graphs, several in parallel. An error ends all.
 func (w *work) each(graphs []*graph) error {
 	next := make(chan *graph)
 	var group sync.WaitGroup
@@ -132,7 +132,7 @@ func (w *work) graph(g *graph) error {
 	return nil
 }
 
-// compiled does the chips, one after the other: weights may have gigabytes.
+// compiled compiles a graph for the chips sequentially, because weights may have gigabytes.
 func (w *work) compiled(g *graph, folder string) error {
 	for _, c := range w.chips {
 		out := filepath.Join(folder, c.Name)
@@ -149,7 +149,8 @@ func (w *work) compiled(g *graph, folder string) error {
 	return nil
 }
 
-// one compiles a graph for a chip, takes the digests, and compares or keeps the outputs before they go.
+// one compiles a graph for a chip, takes the digests, and compares or keeps the outputs before they
+// go.
 func (w *work) one(g *graph, c *chip, folder, out string) error {
 	k := key{g.name, c.Name}
 	var refused refusal
@@ -199,7 +200,7 @@ func (w *work) leaveOut(why string) {
 	w.skipped = append(w.skipped, why)
 }
 
-// notes says which graphs the run does not have.
+// notes prints which graphs the run does not have.
 func (w *work) notes(out io.Writer, graphs []*graph) {
 	slices.Sort(w.skipped)
 	for _, why := range w.skipped {

@@ -13,7 +13,8 @@ import (
 // apiModel is the network whose header is shown.
 const apiModel = "app/resnet20_cifar10.onnx"
 
-// header compiles apiModel as net, with further options of 'dnnc compile', and returns its public header.
+// header compiles apiModel as net, with further options of 'dnnc compile', and returns its public
+// header.
 func (r *repository) header(options ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "docs")
 	if err != nil {
@@ -56,7 +57,7 @@ var backends = []struct {
 	{"hvx", []string{"--remote=v68"}},
 }
 
-// apiPages make the pages of the C and C++ API and of statuses.
+// apiPages writes the pages of the C and C++ API and of statuses.
 func apiPages(r *repository) (map[string]string, error) {
 	var headers []string
 	for _, b := range backends {
@@ -96,7 +97,8 @@ func apiPage(headers []string) string {
 	return p.String()
 }
 
-// added returns the paragraphs of a header that another one does not have, without enumerators of statuses.
+// added returns the paragraphs of a header that another one does not have, without enumerators of
+// statuses.
 func added(base, other string) []string {
 	have := map[string]bool{}
 	for _, part := range strings.Split(base, "\n\n") {
@@ -113,7 +115,7 @@ func added(base, other string) []string {
 
 var enumerator = regexp.MustCompile(`(?m)^  net_(\w+) = (\d+),  // (.*)$`)
 
-var messages = regexp.MustCompile(`(?s)kStatusMessages\[\] = \{\n(.*?)\n\};`)
+var statusTable = regexp.MustCompile(`(?s)kStatusMessages\[\] = \{\n(.*?)\n\};`)
 
 // statusesPage lists the statuses of all backends, with the messages of the runtime.
 func statusesPage(root string, headers []string) (string, error) {
@@ -121,7 +123,7 @@ func statusesPage(root string, headers []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	m := messages.FindSubmatch(source)
+	m := statusTable.FindSubmatch(source)
 	if m == nil {
 		return "", fmt.Errorf("runtime/dnn_status.cc has no kStatusMessages")
 	}

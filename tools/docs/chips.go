@@ -13,7 +13,8 @@ import (
 	"rules_dnn/gen/target/chips"
 )
 
-// fieldTexts say what fields of facts are. A field without a text, or a text without a field, is an error.
+// fieldTexts say what fields of facts are. A field without a text, or a text without a field, is an
+// error.
 var fieldTexts = map[string]string{
 	"name":                 "name in manifests, messages and tuning records; `dnn_chip` adds it",
 	"sources":              "where the numbers of fields come from, by field names separated by commas; for readers",
@@ -22,7 +23,7 @@ var fieldTexts = map[string]string{
 	"vector_registers":     "number of vector registers that a kernel may use",
 	"integers_only":        "true: vectors hold integers, and floats are computed one by one",
 	"instructions":         "instructions of register tiles: rows of `gen/instr`, such as `fma_f32x8`. Without any, nothing is tiled",
-	"instruction_units":    "for instructions by name: the number of multiplying units that one application takes, if that is not what `gen/instr` says",
+	"instruction_units":    "for instructions by name: the number of multiplying units that one application needs, if it differs from `gen/instr`",
 	"fma_per_cycle":        "multiply-adds of vectors that start in a cycle; default: 1",
 	"fma_latency":          "cycles until a multiply-add of floats has its sum; default: the instruction's",
 	"loads_per_cycle":      "loads of vectors that start in a cycle; default: 2",
@@ -47,7 +48,7 @@ var fieldTexts = map[string]string{
 	"l1d_ways":             "associativity of the first-level cache; default: 8",
 	"bytes_per_cycle":      "bytes that a core reads from memory in a cycle; default: 4",
 	"l2_bytes_per_cycle":   "bytes that a core reads from its second-level cache in a cycle; default: 16",
-	"l3_bytes":             "how much of the shared cache one core may fill; default: there is none",
+	"l3_bytes":             "bytes of the shared cache that one core may fill; default: no shared cache",
 	"l3_bytes_per_cycle":   "bytes that a core reads from the shared cache in a cycle",
 	"runs_on":              "facts of processors that may run the chip's kernels: kernels are chosen to lose little on any of them; default: the chip alone",
 
@@ -117,7 +118,7 @@ func checkFields(fields []field) error {
 	return nil
 }
 
-// chipsPages make the page of chips and devices, the facts file of each chip, and their schema.
+// chipsPages writes the page of chips and devices, the facts file of each chip, and their schema.
 func chipsPages(r *repository) (map[string]string, error) {
 	fields := factFields()
 	if err := checkFields(fields); err != nil {
@@ -135,8 +136,8 @@ func chipsPages(r *repository) (map[string]string, error) {
 	p := newPage("Chips and devices", "`platforms` and `gen/target`")
 	p.text("Kernels are made for a chip. The platform chooses it by its constraints.")
 	p.heading(2, "Chips")
-	p.text("`platforms` are those of `@rules_dnn//platforms`; `host` stands for the machine that builds. " +
-		"Timings of `hexagon_v73` are assumed to be those of v69.")
+	p.text("`platforms` lists targets of `@rules_dnn//platforms`; `host` is the machine that builds. " +
+		"Timings of `hexagon_v73` are assumed to equal those of v69.")
 	var rows [][]string
 	for _, c := range all {
 		t, err := target.Parse(c.Facts)
@@ -159,7 +160,7 @@ func chipsPages(r *repository) (map[string]string, error) {
 	}
 	p.table([]string{"field", "type", "meaning"}, rows)
 	p.heading(2, "Facts files")
-	p.text("Builds without Bazel give such a file to `dnnc compile --chip`. Bazel writes the same: `bazel build @rules_dnn//platforms/chips:NAME`.")
+	p.text("Builds without Bazel pass such a file to `dnnc compile --chip`. Bazel writes the same file: `bazel build @rules_dnn//platforms/chips:NAME`.")
 	var links []string
 	for _, c := range all {
 		links = append(links, fmt.Sprintf("[%s](facts/%s.json)", c.Name, c.Name))
@@ -264,7 +265,7 @@ func factSchema(fields []field) (string, error) {
 	return string(data) + "\n", err
 }
 
-// property is a field's schema.
+// property returns a field's schema.
 func property(f field) map[string]any {
 	kind := kindName(f.kind)
 	out := map[string]any{"description": fieldTexts[f.name]}

@@ -15,13 +15,18 @@ import (
 
 var update = flag.Bool("update", false, "write the pages")
 
-// open finds the checkout, and the commands: Bazel's, or those that 'go build' makes.
-func open(t *testing.T) *repository {
+// checkout returns the folder of the repository.
+func checkout(t *testing.T) string {
 	file, err := filepath.EvalSymlinks("docs_test.go")
 	require.NoError(t, err)
 	file, err = filepath.Abs(file)
 	require.NoError(t, err)
-	r := &repository{root: filepath.Dir(filepath.Dir(filepath.Dir(file))), tools: t.TempDir()}
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
+
+// open finds the checkout and the commands: Bazel's, or those that 'go build' makes.
+func open(t *testing.T) *repository {
+	r := &repository{root: checkout(t), tools: t.TempDir()}
 	built := strings.Fields(os.Getenv("COMMANDS"))
 	if len(built) == 0 {
 		t.Chdir(r.root)

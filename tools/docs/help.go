@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// commands are the programs whose --help is printed, with the pages they are on. dnnc and dnntrain have commands of their own.
+// commands are the programs whose --help is printed, with the pages they are on. dnnc and dnntrain
+// have commands of their own.
 var commands = []struct{ name, path, page string }{
 	{"dnnc", "gen/cmd/dnnc", "dnnc.md"},
 	{"dnntrain", "gen/cmd/dnntrain", "dnnc.md"},
@@ -28,7 +29,7 @@ var commands = []struct{ name, path, page string }{
 	{"sparse", "tools/sparse", "tools.md"},
 }
 
-// subcommands are those with a help of their own.
+// subcommands lists the subcommands with a help text.
 var subcommands = map[string][]string{
 	"dnnc":     {"graph", "compile", "prune", "quantize", "tune"},
 	"dnntrain": {"fit", "admm", "update", "check"},
@@ -82,7 +83,7 @@ func (r *repository) tool(name string) (string, error) {
 	return path, err
 }
 
-// helpPages make the pages of --help.
+// helpPages writes the pages of --help.
 func helpPages(r *repository) (map[string]string, error) {
 	pages := map[string]*page{
 		"dnnc.md":  newPage("dnnc and dnntrain", "`--help`"),

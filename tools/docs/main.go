@@ -1,4 +1,5 @@
-// Command docs writes the generated pages of docs/reference, or compares them with the code that they are made of.
+// Command docs writes the generated pages of docs/reference, or compares them with the code that
+// they are made of.
 package main
 
 import (
@@ -43,6 +44,7 @@ var generators = []func(*repository) (map[string]string, error){
 	schemaPages,
 	chipsPages,
 	warningsPage,
+	messagesPage,
 }
 
 func main() {

@@ -17,13 +17,13 @@ func operatorsPage(*repository) (map[string]string, error) {
 		"ONNX opsets from 1 to the newest are read; nodes of opsets 1 to 6 are upgraded on import. "+
 			"An operator that is not supported is an error that names every such node.",
 		"If, Loop and Scan run with the values of the run, and dimensions may depend on data: memory is planned for their maximum. "+
-			"If nothing limits a dimension, the error says which bound `dims` must give. "+
-			"Axes that only the run knows are refused, except those of a Slice, and so are values whose rank changes from one iteration of a Loop to the next.",
-		"Operators that draw random numbers use Philox4x32-10, a counter-based generator: the same seed gives the same bits on every chip, with any number of threads. "+
+			"If nothing limits a dimension, the error names the bound to add to `dims`. "+
+			"Axes known only at run time are refused, except for Slice. Values whose rank changes between iterations of a Loop are refused, too.",
+		"Operators that draw random numbers use Philox4x32-10, a counter-based generator: the same seed produces the same bits on every chip, with any number of threads. "+
 			"A node's attribute `seed` sets its seed; the others follow `dnnc graph --seed=NUMBER` (default 0). "+
-			"`--seed=input` (in `dnnc_opts`) adds an input `seed` (int64, a scalar; the last one), so that each run gives its own. ONNX Runtime draws other numbers.",
+			"`--seed=input` (in `dnnc_opts`) adds an input `seed` (int64, a scalar; the last one), so that each run sets its own. ONNX Runtime draws other numbers.",
 		"Sequences work if lengths and positions are known when code is generated; inputs and outputs of a network cannot be sequences. "+
-			"An input or output of INT4 or UINT4 has a byte for each element, of which the lower 4 bits count.",
+			"An input or output of INT4 or UINT4 has a byte for each element; its lower 4 bits are the value.",
 	)
 	p.heading(2, "Columns")
 	p.items(

@@ -26,7 +26,7 @@ func TestCell(t *testing.T) {
 func TestDocstrings(t *testing.T) {
 	for text, want := range map[string]string{
 		"def m(name, src):\n    \"\"\"Does.\n\n    Args:\n      name: the target.\n    \"\"\"\n":                "has the parameters [name src]",
-		"def m(name):\n    \"\"\"Does.\n\n    Args:\n      name: the target.\n      other: none.\n    \"\"\"\n": "tells of [name other]",
+		"def m(name):\n    \"\"\"Does.\n\n    Args:\n      name: the target.\n      other: none.\n    \"\"\"\n": "describes [name other]",
 		"def m(name):\n    pass\n":                                     "has no docstring",
 		"m = rule(doc = \"Does.\", attrs = {\"src\": attr.label()})\n": "src has no doc",
 		"m = provider(fields = {\"a\": \"b\"})\n":                      "m has no doc",

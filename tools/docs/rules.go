@@ -147,12 +147,13 @@ func macroSymbol(def *build.DefStmt) (*symbol, error) {
 	slices.Sort(told)
 	slices.Sort(params)
 	if !slices.Equal(told, params) {
-		return nil, fmt.Errorf("%s has the parameters %v, and its docstring tells of %v", def.Name, params, told)
+		return nil, fmt.Errorf("%s has the parameters %v, but its docstring describes %v", def.Name, params, told)
 	}
 	return s, nil
 }
 
-// callSymbol reads rule(doc = ..., attrs = ...), provider(doc = ..., fields = ...), or an extension.
+// callSymbol reads rule(doc = ..., attrs = ...), provider(doc = ..., fields = ...), or an
+// extension.
 func callSymbol(name string, expr build.Expr) (*symbol, error) {
 	call, ok := expr.(*build.CallExpr)
 	if !ok {

@@ -22,7 +22,7 @@ var warningTexts = map[string][2]string{
 	},
 	"default": {
 		"an input has a default value (an initializer of the same name), so it is a constant.",
-		"`dnnc_opts = [\"--keep-input=NAME\"]` makes it an input that each run gives, or accept the warning.",
+		"`dnnc_opts = [\"--keep-input=NAME\"]` makes it an input of each run; or accept the warning.",
 	},
 	"range": {
 		"with `precision = \"fp16\"`, a value leaves the range of f16 on the calibration's inputs and stays in f32. The warning has the numbers.",
@@ -30,7 +30,7 @@ var warningTexts = map[string][2]string{
 	},
 	pipeline.Pruning: {
 		"weights were pruned without training, so accuracy is probably lost.",
-		"Train with `dnn_prune`, or give the masks of a trained network.",
+		"Train with `dnn_prune`, or use the masks of a trained network.",
 	},
 }
 

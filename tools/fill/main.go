@@ -1,5 +1,5 @@
-// Command fill gives weights to an ONNX model whose own were taken out: numbers
-// that a formula makes of what the model says of each tensor, the same on every machine.
+// Command fill adds weights to an ONNX model whose own were removed. A formula computes the
+// numbers from the model's description of each tensor, so they are the same on every machine.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 
 const usage = `usage: fill IN.onnx OUT.onnx [DATA]
 
-Weights go to OUT.onnx, or, where they have more than 1 GB, to OUT.onnx.data beside it; with DATA, a path in the
-same folder, all go there. OUT.onnx names that file: keep both in one folder.
+Weights go to OUT.onnx or, if they have more than 1 GB, to OUT.onnx.data beside it. With DATA, a path in the
+same folder, all weights go there. OUT.onnx names that file: keep both in one folder.
 `
 
 func main() {

@@ -37,7 +37,8 @@ func TestTimeOver(t *testing.T) {
 	assert.Equal(t, 1, parseOutput("--- FAIL: FuzzX (3s)\n    x_test.go:81: context deadline exceeded\n").crashes)
 }
 
-// TestStalled: what Go's fuzzing ended for the time it took is a crash where the input fails by itself, too.
+// TestStalled: what Go's fuzzing ended for the time it took is a crash where the input fails by
+// itself, too.
 func TestStalled(t *testing.T) {
 	const ended = "--- FAIL: FuzzX (9s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n    Failing input written to testdata/fuzz/FuzzX/12ab\n"
 	for _, c := range []struct {
@@ -65,7 +66,8 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// madeUp stands for the go command: what it builds is a target that fails for an input, which it writes.
+// madeUp stands for the go command: what it builds is a target that fails for an input, which it
+// writes.
 const madeUp = `#!/bin/sh
 while [ "$1" != -o ]; do shift; done
 cat >"$2" <<'END'
@@ -81,8 +83,8 @@ END
 chmod +x "$2"
 `
 
-// TestFailingInputsStay runs a target that fails, as CI does: it is counted, and its input is shown, kept where 'go test' runs it,
-// and copied.
+// TestFailingInputsStay runs a target that fails, as CI does: it is counted, and its input is
+// shown, kept where 'go test' runs it, and copied.
 func TestFailingInputsStay(t *testing.T) {
 	root, found, tools := t.TempDir(), filepath.Join(t.TempDir(), "found"), t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(tools, "go"), []byte(madeUp), 0o755))
@@ -106,7 +108,8 @@ func TestFailingInputsStay(t *testing.T) {
 	}
 }
 
-// finder stands for the go command: what it builds is a target that finds an input, named like its package.
+// finder stands for the go command: what it builds is a target that finds an input, named like its
+// package.
 const finder = `#!/bin/sh
 while [ "$1" != -o ]; do shift; done
 cat >"$2" <<'END'

@@ -1,5 +1,5 @@
-// Command fuzz runs the repository's fuzz targets, one after the other, and tells for each how
-// often it ran and what it found.
+// Command fuzz runs the repository's fuzz targets sequentially, and prints for each the number of
+// runs and its findings.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"rules_dnn/tools/command"
 )
 
-const usage = `fuzz runs the fuzz targets of the repository with Go's own fuzzing, one after the other.
+const usage = `fuzz runs the fuzz targets of the repository sequentially, with Go's own fuzzing.
 
 usage: fuzz [options]
   ./bazelw run //tools/fuzz -- [options]
@@ -23,12 +23,12 @@ examples, for [options]:
   --time 30s                       half a minute each, as CI does
   --time 10m --parallel 2          ten minutes each, on two processors
   --time 10m --target Import       one target
-  --time 10m --corpus ~/inputs     go on where the last run ended
-  --time 10m --keep 40             and put new inputs that reached new code into testdata/fuzz
+  --time 10m --corpus ~/inputs     continue where the last run ended
+  --time 10m --keep 40             copy inputs that reached new code into testdata/fuzz
 
-A target begins with the inputs of testdata/fuzz in its package, and what fails is written there:
-'go test' runs it from then on. Inputs that reach new code are for this run only, unless --corpus
-names a folder that keeps them for the next one.
+A target starts with the inputs in testdata/fuzz of its package, and writes inputs that fail there:
+'go test' then runs them. Inputs that reach new code are kept for this run only, unless --corpus
+names a folder for them.
 
 options:
 `
@@ -61,8 +61,8 @@ func parse(args []string, help io.Writer) (*options, error) {
 	parallel := fs.Int("parallel", 1, "processes of a target")
 	target := fs.String("target", "", "regular expression of the targets' names; all by default")
 	fs.StringVar(&o.corpus, "corpus", "", "folder that keeps inputs from one run to the next")
-	fs.StringVar(&o.found, "found", "", "folder for copies of the inputs that fail, which testdata/fuzz gets in any case")
-	fs.IntVar(&o.keep, "keep", 0, "how many new inputs of each target to copy into testdata/fuzz")
+	fs.StringVar(&o.found, "found", "", "folder for copies of the inputs that fail; testdata/fuzz always gets them")
+	fs.IntVar(&o.keep, "keep", 0, "number of new inputs of each target to copy into testdata/fuzz")
 	fs.BoolVar(&o.verbose, "v", false, "show what go test prints")
 	err := command.Parse(fs, args, usage, help)
 	if err != nil {
@@ -135,7 +135,7 @@ func (o *options) run(w io.Writer) error {
 	return nil
 }
 
-// folder is where inputs that reach new code go.
+// folder returns the folder for inputs that reach new code.
 func (o *options) folder() (string, error) {
 	if o.corpus == "" {
 		return os.MkdirTemp("", "fuzz")
@@ -147,7 +147,7 @@ func (o *options) folder() (string, error) {
 	return path, os.MkdirAll(path, 0o777)
 }
 
-// userPath is where a user's relative path leads: `bazel run` starts programs elsewhere.
+// userPath resolves a user's relative path, because `bazel run` starts programs in another folder.
 func userPath(path string) (string, error) {
 	if from := os.Getenv("BUILD_WORKING_DIRECTORY"); from != "" && !filepath.IsAbs(path) {
 		path = filepath.Join(from, path)

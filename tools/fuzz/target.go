@@ -94,10 +94,12 @@ func (o *options) attempt(w io.Writer, t target, bin, corpus string) (result, er
 	return r, nil
 }
 
-// timeOver is how Go's fuzzing now and then ends, on a busy machine, when its time is over (golang.org/issue/75804).
+// timeOver is how Go's fuzzing now and then ends, on a busy machine, when its time is over
+// (golang.org/issue/75804).
 var timeOver = regexp.MustCompile(`(?m)^--- FAIL: Fuzz\w+ \([^)]*\)\n\s+context deadline exceeded\n`)
 
-// mostAttempts is how often a target may begin anew: a machine that never lets it run for its time is a failure, too.
+// mostAttempts is how often a target may begin anew: a machine that never lets it run for its time
+// is a failure, too.
 const mostAttempts = 5
 
 var (
@@ -105,9 +107,10 @@ var (
 	silence = "communicating with fuzzing process: EOF"
 )
 
-// stalled reports whether what ended a run was no fault of the target: Go's fuzzing ends a process that takes ten seconds
-// by the clock for an input, which all do on a machine that is stopped or very busy for a while. The input
-// passes by itself then, within the time that its own test allows, and its file is removed.
+// stalled reports whether what ended a run was no fault of the target: Go's fuzzing ends a process
+// that takes ten seconds by the clock for an input, which all do on a machine that is stopped or
+// very busy for a while. The input passes by itself then, within the time that its own test allows,
+// and its file is removed.
 func (o *options) stalled(t target, bin, output string) bool {
 	m := hung.FindStringSubmatch(output)
 	if m == nil {
@@ -119,11 +122,11 @@ func (o *options) stalled(t target, bin, output string) bool {
 	return cmd.Run() == nil && os.Remove(input) == nil
 }
 
-// written is where Go's fuzzing says that it wrote an input that fails.
+// written matches Go's message about the file of a failing input.
 var written = regexp.MustCompile(`Failing input written to (testdata\S+)`)
 
-// show prints the inputs that a run wrote, which stay where they are: 'go test' runs them from then on. With --found it copies
-// them too.
+// show prints the inputs that a run wrote, which stay where they are: 'go test' runs them from then
+// on. With --found it copies them too.
 func (o *options) show(w io.Writer, t target, output string) error {
 	for _, m := range written.FindAllStringSubmatch(output, -1) {
 		path := filepath.Join(o.root, t.folder, m[1])

@@ -25,8 +25,9 @@ type bundle struct {
 	Inputs              [][]int64
 	Output              []int64
 	Calls               []launch
-	// Weights is the input of PyTorch's expression after the others that is known when the operator is compiled, Constants what kernels read that is made
-	// of it, by buffers' numbers; nil: there is none.
+	// Weights is the input of PyTorch's expression after the others that is known when the operator
+	// is compiled, Constants what kernels read that is made of it, by buffers' numbers; nil: there
+	// is none.
 	Weights   *constant
 	Constants map[int]*constant
 }
@@ -38,7 +39,8 @@ type constant struct {
 	bytes []byte
 }
 
-// constantOf is a tensor of f32, as measure.py reads it, in a file whose name is that of its bytes: cases share files.
+// constantOf returns an f32 tensor as measure.py reads it. The file's name is the digest of its
+// bytes, so cases share files.
 func constantOf(t *ir.Tensor) (*constant, error) {
 	if t.Type != ir.F32 {
 		return nil, fmt.Errorf("it reads a constant of %s: measure operators of f32", t.Type)
@@ -50,7 +52,8 @@ func constantOf(t *ir.Tensor) (*constant, error) {
 	return &constant{fmt.Sprintf("%x", sha256.Sum256(b))[:20] + ".bin", t.Shape, b}, nil
 }
 
-// launch is a kernel, its buffers by number, and how many work-items run it. Buffers from 0 on are the inputs, then the output, then others.
+// launch is a kernel, its buffers by number, and how many work-items run it. Buffers from 0 on are
+// the inputs, then the output, then others.
 type launch struct {
 	Kernel        string
 	Buffers       []int
@@ -58,7 +61,8 @@ type launch struct {
 	Global, Local [3]int64
 }
 
-// bundle compiles a case, with its k-th kernels where that is not 0, of so many parts of sums where these are not 0.
+// bundle compiles a case. If candidate is not 0, it uses the candidate-th kernels; if parts is not
+// 0, it splits sums into that number of parts.
 func (c testCase) bundle(t *target.Target, candidate int, parts int64) (*bundle, error) {
 	g, err := ir.Parse(strings.NewReader("graph \"g\" opset 17 {\n"+c.graph+"\n}\n"), nil)
 	if err != nil {
@@ -107,7 +111,7 @@ func (c testCase) bundle(t *target.Target, candidate int, parts int64) (*bundle,
 	return out, nil
 }
 
-// launched is a call, of whose buffers some have numbers.
+// launched returns a call. Some of its buffers have numbers.
 func (b *bundle) launched(p *plan.Program, x opencl.Call, numbers map[*ir.Value]int, next *int) (launch, error) {
 	l := launch{Kernel: x.Kernel, Local: x.Group}
 	for i, e := range x.Extents {
@@ -146,7 +150,8 @@ func (b *bundle) launched(p *plan.Program, x opencl.Call, numbers map[*ir.Value]
 	return l, nil
 }
 
-// weights makes a constant of the graph's last input, of numbers in [-1, 1) that are the same each time.
+// weights makes a constant of the graph's last input, of numbers in [-1, 1) that are the same each
+// time.
 func (c testCase) weights(g *ir.Graph) *ir.Tensor {
 	last := len(g.Inputs) - 1
 	v := g.Inputs[last]
@@ -160,7 +165,7 @@ func (c testCase) weights(g *ir.Graph) *ir.Tensor {
 	return v.Const
 }
 
-// files are what a case reads besides its text.
+// files returns the constants of a case, which have files of their own.
 func (b *bundle) files() []*constant {
 	var out []*constant
 	if b.Weights != nil {
@@ -172,7 +177,7 @@ func (b *bundle) files() []*constant {
 	return out
 }
 
-// kernelNames are those of a program's kernels.
+// kernelNames returns the names of a program's kernels.
 func kernelNames(p *plan.Program) string {
 	var out []string
 	for _, c := range p.Calls() {

@@ -9,7 +9,8 @@ import (
 // testCase is an operator on inputs, and what PyTorch calls it.
 type testCase struct {
 	name string
-	// graph is its lines in the text of graphs, and torch an expression of a, b, ... in the order of the inputs.
+	// graph is its lines in the text of graphs, and torch an expression of a, b, ... in the order
+	// of the inputs.
 	graph, torch string
 	flop         int64
 	without      []string // parts of the compiler that are left out
@@ -17,7 +18,7 @@ type testCase struct {
 	winograd     int64    // results along each axis of the transform by which convolutions are computed; 0: as the device's facts say
 }
 
-// operator is one by itself.
+// operator returns the case of a single operator.
 func operator(name, graph, torch string, flop int64) testCase {
 	return testCase{name: name, graph: graph, torch: torch, flop: flop}
 }
@@ -55,7 +56,8 @@ func cases() []testCase {
 	return out
 }
 
-// attention is that of so many heads, queries, keys and elements of each.
+// attention returns the case of attention with the given numbers of heads, queries, keys and
+// elements of each.
 func attention(heads, queries, keys, depth int64) testCase {
 	scale := 1 / math.Sqrt(float64(depth))
 	return operator(fmt.Sprintf("attention of %d heads, %dx%dx%d", heads, queries, keys, depth),
@@ -77,7 +79,8 @@ func matmul(m, n, k int64) testCase {
 		fmt.Sprintf("input %%a f32[%d, %d]\ninput %%b f32[%d, %d]\n%%y ?[*] = MatMul.13(%%a, %%b)\noutput %%y", m, k, k, n), "torch.matmul(a, b)", 2*m*n*k)
 }
 
-// known are a convolution of weights that are known, as in networks: directly, and by Winograd's algorithm.
+// known returns the cases of a convolution with constant weights, as in networks: direct and with
+// Winograd's algorithm.
 func known(c testCase) []testCase {
 	c.name, c.known = c.name+", known weights", true
 	direct := c

@@ -33,7 +33,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestCandidates: several kernels of an operator, also such as add parts of its sums, which another kernel joins; those that are equal are there once.
+// TestCandidates: several kernels of an operator, also such as add parts of its sums, which another
+// kernel joins; those that are equal are there once.
 func TestCandidates(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, write(nvidia, dir, "MatMul 49x768x768", 3))
@@ -53,7 +54,8 @@ func TestCandidates(t *testing.T) {
 	require.ErrorContains(t, write(nvidia, "", "", 0), "want --out FOLDER")
 }
 
-// TestKnownWeights: kernels of a convolution whose weights are known read what is made of these, from files; by Winograd's algorithm there are three.
+// TestKnownWeights: kernels of a convolution whose weights are known read what is made of these,
+// from files; by Winograd's algorithm there are three.
 func TestKnownWeights(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, write(nvidia, dir, "Conv 3x3 64 to 64.*batch 16, known", 0))
@@ -80,7 +82,8 @@ func TestKnownWeights(t *testing.T) {
 	}
 }
 
-// TestAttention: attention is one kernel where the table of docs/performance.md says that it was measured to be faster, and three elsewhere.
+// TestAttention: attention is one kernel where the table of docs/performance.md says that it was
+// measured to be faster, and three elsewhere.
 func TestAttention(t *testing.T) {
 	kernels := map[string]int{
 		"attention of 12 heads, 197x197x64": 3, "attention of 12 heads, 128x128x64": 1, "attention of 192 heads, 49x49x32": 1, "attention of 8 heads, 1024x1024x40": 1,

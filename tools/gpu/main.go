@@ -1,5 +1,6 @@
-// Command gpu writes a folder with OpenCL kernels of some operators, as the compiler makes them for a device, and a program that measures them
-// beside PyTorch on a machine with a GPU, which needs no compiler:
+// Command gpu writes a folder with OpenCL kernels of some operators, as the compiler makes them for
+// a device, and a program that measures them beside PyTorch on a machine with a GPU, which needs no
+// compiler:
 //
 //	go run ./tools/gpu --device platforms/devices/opencl_nvidia.json --out FOLDER
 //	python3 FOLDER/measure.py    # there
@@ -45,7 +46,7 @@ var torchNetworks string
 //go:embed tinygrad_networks.py
 var tinygradNetworks string
 
-// networkOptions are those of whole networks.
+// networkOptions holds the options for whole networks.
 type networkOptions struct {
 	networks, cxx, chip, device, out, only string
 	variantOptions
@@ -53,7 +54,7 @@ type networkOptions struct {
 
 const usage = `usage: gpu [--device FACTS] --out FOLDER                      kernels of operators, and measure.py
        gpu --networks MODELS [--cxx COMPILER] --out FOLDER    programs of networks, and networks.py
-       gpu --reads --networks MODELS [--device FACTS]         what kernels read, as a table
+       gpu --reads --networks MODELS [--device FACTS]         a table of the bytes that kernels read
 `
 
 func main() {
@@ -65,15 +66,15 @@ func run(args []string) error {
 	device := fs.String("device", "opencl_nvidia", "the device: one of platforms/devices, or a `FILE.json` of facts")
 	out := fs.String("out", "", "folder to write")
 	only := fs.String("only", "", "regular expression of names")
-	candidates := fs.Int("candidates", 0, "so many kernels of each operator, not the one that estimates choose")
-	networks := fs.String("networks", "", "folder of ONNX networks without weights, of which programs are written instead")
-	cxx := fs.String("cxx", "", "C++ compiler of these programs; none: networks.py --cxx=COMPILER makes them there")
+	candidates := fs.Int("candidates", 0, "number of kernels of each operator; 0: the one with the best estimate")
+	networks := fs.String("networks", "", "folder of ONNX networks without weights; write their programs instead")
+	cxx := fs.String("cxx", "", "C++ compiler of these programs; default: networks.py --cxx=COMPILER compiles them on the other machine")
 	chip := fs.String("chip", "x86_64_v3", "the processor beside the GPU")
-	without := fs.String("without", "", "of the networks of --of, programs without each of these parts ('dnnc passes' lists them), with commas between")
-	of := fs.String("of", "", "regular expression of these networks")
+	without := fs.String("without", "", "`PARTS` with commas between ('dnnc passes' lists them): also write programs of the networks of --of with each part disabled")
+	of := fs.String("of", "", "regular expression of networks for --without")
 	half := fs.String("fp16", "^$", "regular expression of networks that get programs in 16 bits, too")
 	pruned := fs.String("pruned", "^$", "regular expression of networks that get programs with pruned weights, too")
-	counted := fs.Bool("reads", false, "print what the kernels of the networks read and store, by images and by buffers, and write nothing")
+	counted := fs.Bool("reads", false, "print the bytes that the networks' kernels read and store, with images and with buffers; write nothing")
 	if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
 		return err
 	}
@@ -154,7 +155,8 @@ func write(device, out, only string, candidates int) error {
 	return nil
 }
 
-// sumParts are in how many parts a kernel adds the sums of a contraction, which another one joins: as estimates choose, or, of candidates, all.
+// sumParts returns the numbers of parts into which a kernel splits the sums of a contraction for
+// another kernel to add: the estimates' choice or, for candidates, all.
 func sumParts(candidates int) []int64 {
 	if candidates == 0 {
 		return []int64{0}

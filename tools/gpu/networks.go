@@ -19,24 +19,28 @@ import (
 
 // network is what measuring a network needs beside its program.
 type network struct {
-	// Name is that of PyTorch's, and Batch how many inputs a run has.
+	// Name is PyTorch's name of the network, and Batch the number of inputs of a run.
 	Name  string
 	Batch int
-	// Variant says in which way the network or what is made of it differs from the plain one, "" for that: "fp16", "without moves", "pruned, share 16".
+	// Variant describes how the network or its compilation differs from the plain one: "fp16",
+	// "without moves", "pruned, share 16"; "" for the plain one.
 	Variant string
-	// Type is what PyTorch's network computes with, "" where it is not measured beside this variant.
+	// Type is what PyTorch's network computes with, "" where it is not measured beside this
+	// variant.
 	Type string
-	// Graph, Program and Options are of the folder: the network without weights, the program that runs it, and what `dnnc compile` made it with.
+	// Graph, Program and Options are of the folder: the network without weights, the program that
+	// runs it, and what `dnnc compile` made it with.
 	Graph, Program string
 	Options        []string
-	// Pruning are settings of `dnnc prune`, by which the weights are made sparse before; "" where they are not.
+	// Pruning are settings of `dnnc prune`, by which the weights are made sparse before; "" where
+	// they are not.
 	Pruning string
 }
 
 // copts are the options of the C++ compiler for what programs are made of.
 type copts struct{ Runtime, Program, Kernels []string }
 
-// written is what networks.json says.
+// written is the content of networks.json.
 type written struct {
 	Copts    copts
 	Networks []*network
@@ -50,19 +54,21 @@ type bundler struct {
 	objects   []string // of what programs share
 }
 
-// coptsOf are the options for programs on a chip.
+// coptsOf returns the compiler options for programs on a chip.
 func coptsOf(t *target.Target) copts {
 	plain := []string{"-std=c++17", "-O2"}
 	return copts{Runtime: append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), Program: plain, Kernels: slices.Concat(check.KernelCopts, t.Copts)}
 }
 
-// compileOptions are those of `dnnc compile` that say what is generated; files are of a folder.
+// compileOptions returns the options of `dnnc compile` for its outputs; files are relative to a
+// folder.
 func compileOptions() []string {
 	return []string{"--chip=chip.json", "--device=device.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8"}
 }
 
-// writeNetworks writes programs of the ONNX networks of a folder, NAME.onnx or, of a batch, NAME_batchN.onnx, whose weights were taken out, and what
-// measures them: dnnc and fill, which make the weights there, and networks.py.
+// writeNetworks writes programs of the ONNX networks of a folder, NAME.onnx or, of a batch,
+// NAME_batchN.onnx, whose weights were taken out, and what measures them: dnnc and fill, which make
+// the weights there, and networks.py.
 func writeNetworks(o networkOptions) error {
 	if o.out == "" {
 		return errors.New("want --out FOLDER")
@@ -110,10 +116,10 @@ func writeNetworks(o networkOptions) error {
 	return os.WriteFile(filepath.Join(o.out, "networks.json"), text, 0o644)
 }
 
-// batched is the name of a file that says the batch.
+// batched matches the name of a file that contains the batch.
 var batched = regexp.MustCompile(`^(.+)_batch([0-9]+)$`)
 
-// named is the network of a file's name.
+// named returns the network with a file's name.
 func named(file string) (*network, error) {
 	n := &network{Name: strings.TrimSuffix(file, ".onnx"), Batch: 1, Type: "float", Graph: file, Options: compileOptions()}
 	n.Program = n.Name
@@ -230,7 +236,8 @@ func (b *bundler) network(path string, n *network) error {
 	return check.Run(b.cxx[0], link...)
 }
 
-// graph makes the graph and the weights of a network, as networks.py does, and tells of which file.
+// graph writes the graph and the weights of a network, as networks.py does, and prints the file's
+// name.
 func (b *bundler) graph(n *network, dir string) (string, error) {
 	src, fill := n.Graph, []string{"--fill-random"}
 	if n.Pruning != "" {

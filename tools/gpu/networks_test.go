@@ -51,7 +51,8 @@ func TestCopts(t *testing.T) {
 	assert.NotContains(t, measureNetworks, "-march", "networks.py takes what networks.json says")
 }
 
-// TestVariants: which programs are made of a network besides the plain one, what they are called, and what they are made with.
+// TestVariants: which programs are made of a network besides the plain one, what they are called,
+// and what they are made with.
 func TestVariants(t *testing.T) {
 	var o variantOptions
 	require.NoError(t, o.parse("moves,chains", "^swin", "^vit", "vgg16"))
@@ -84,7 +85,8 @@ func TestVariants(t *testing.T) {
 	require.ErrorContains(t, o.parse("", "(", "", ""), "missing closing )")
 }
 
-// TestFolder: what is written for networks has all that makes and measures their programs where no compiler of ours is.
+// TestFolder: what is written for networks has all that makes and measures their programs where no
+// compiler of ours is.
 func TestFolder(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go to build dnnc with")
@@ -103,7 +105,8 @@ func TestFolder(t *testing.T) {
 	assert.Contains(t, measureNetworks, "\nimport opencl\n")
 }
 
-// TestReads: a network's kernels read texels where values are images, and none where there are none.
+// TestReads: a network's kernels read texels where values are images, and none where there are
+// none.
 func TestReads(t *testing.T) {
 	dir := t.TempDir()
 	m := onnxtest.Model(onnxtest.Floats("x", 1, 16, 8, 8))

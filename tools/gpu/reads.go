@@ -19,7 +19,8 @@ import (
 // memories are where values lie: as estimates say, in buffers, and in images wherever they can be.
 var memories = []struct{ name, disable string }{{"chosen", ""}, {"buffers alone", "images"}, {"images forced", "buffers"}}
 
-// writeReads prints what the kernels of networks read and store on a device, by the loops of the kernels that its facts choose: nothing runs.
+// writeReads prints what the kernels of networks read and store on a device, by the loops of the
+// kernels that its facts choose: nothing runs.
 func writeReads(networks, device, only string, out io.Writer) error {
 	facts, err := chips.DeviceFacts(device)
 	if err != nil {
@@ -60,7 +61,7 @@ func writeReads(networks, device, only string, out io.Writer) error {
 	return nil
 }
 
-// compiled is a network for a device alone, without one of the parts.
+// compiled compiles a network for a device alone, without one of the parts.
 func compiled(path string, t *target.Target, disable string) (*pipeline.State, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -87,7 +88,7 @@ func compiled(path string, t *target.Target, disable string) (*pipeline.State, e
 	return s, nil
 }
 
-// reads is the sum over all kernels.
+// reads returns the sum over all kernels.
 func reads(s *pipeline.State) cost.Reads {
 	var sum cost.Reads
 	for _, c := range s.Program.Calls() {

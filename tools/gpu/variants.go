@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// variantOptions say of which networks others are made, too; nil: of none.
+// variantOptions selects the networks with variants; nil selects none.
 type variantOptions struct {
-	// without are parts that `dnnc compile --disable` switches off, one at a time, for the networks of of.
+	// without are parts that `dnnc compile --disable` switches off, one at a time, for the networks
+	// of of.
 	without []string
 	of      *regexp.Regexp
 	half    *regexp.Regexp // stored in 16 bits
@@ -34,10 +35,11 @@ func (o *variantOptions) parse(without, of, half, pruned string) error {
 	return nil
 }
 
-// shares are how many filters of a pruned network share what they keep, 1 for patterns of their own.
+// shares are how many filters of a pruned network share what they keep, 1 for patterns of their
+// own.
 var shares = []int{16, 1}
 
-// variants are a network and what is made of it otherwise.
+// variants returns a network and its variants.
 func (o *variantOptions) variants(n *network) []*network {
 	all := []*network{n}
 	add := func(variant, torch string, change func(*network)) {
@@ -57,10 +59,12 @@ func (o *variantOptions) variants(n *network) []*network {
 	}
 	if matches(o.pruned, n.Program) {
 		for _, share := range shares {
-			// 8 patterns of 4 taps, and 3.6 times fewer kernels, as PatDNN's VGG-16 (2.6). A network of one layer has no first one.
+			// 8 patterns of 4 taps, and 3.6 times fewer kernels, as PatDNN's VGG-16 (2.6). A
+			// network of one layer has no first one.
 			settings := fmt.Sprintf(`{"patterns": 8, "connectivity": 3.6, "share": %d, "exempt_first": %t}`, share, !layer.MatchString(n.Name))
 			add(fmt.Sprintf("pruned, share %d", share), "", func(v *network) { v.Pruning = settings })
-			// Tiles of work-groups leave out what groups of filters share; without them each work-item sums over what is stored.
+			// Tiles of work-groups leave out what groups of filters share; without them each
+			// work-item sums over what is stored.
 			add(fmt.Sprintf("pruned, share %d, without shared", share), "", func(v *network) {
 				v.Pruning, v.Options = settings, append(v.Options, "--disable=shared")
 			})

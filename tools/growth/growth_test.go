@@ -46,8 +46,8 @@ func TestNote(t *testing.T) {
 	assert.Equal(t, point{mb: 30.5, pass: "fuse", passSeconds: 0.302}, p)
 }
 
-// TestModels: a row for each network of a folder that --only lets through, beside another compiler; one that is refused has the reason, and more than
-// is allowed fails.
+// TestModels: a row for each network of a folder that --only lets through, beside another compiler;
+// one that is refused has the reason, and more than is allowed fails.
 func TestModels(t *testing.T) {
 	repository, err := filepath.Abs("../..")
 	require.NoError(t, err)
@@ -78,7 +78,8 @@ func TestModels(t *testing.T) {
 	assert.ErrorContains(t, o.run(&out), "there are no networks NAME.onnx in it that --only lets through")
 }
 
-// TestPage: a line for each shape, a circle for each network, and what one looks for when one points at it.
+// TestPage: a line for each shape, a circle for each network, and what one looks for when one
+// points at it.
 func TestPage(t *testing.T) {
 	text := page([]point{{shape: "chain", n: 1000, seconds: 0.1, mb: 17}, {shape: "chain", n: 10000, seconds: 1, mb: 53}, {shape: "<wide>", n: 1000, seconds: 0.1, mb: 20}})
 	assert.Equal(t, 3, bytes.Count([]byte(text), []byte("<circle")))

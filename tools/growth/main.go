@@ -1,5 +1,5 @@
-// Command growth measures how the time and the memory of dnnc grow with a network: for each shape of network and each
-// size it runs both of the compiler's actions, and prints a table and a plot.
+// Command growth measures how the time and the memory of dnnc grow with a network: for each shape
+// of network and each size it runs both of the compiler's actions, and prints a table and a plot.
 package main
 
 import (
@@ -24,11 +24,11 @@ examples, for [options]:
   --nodes 1000,10000,100000 --html growth.html   a table, and a plot of all shapes
   --only 'chain|where'                           two shapes
   --nodes 100000 --most-seconds 20 --most-mb 1000
-                                                 fail where one takes more
+                                                 fail if one needs more
   --models FOLDER                                a row for each NETWORK.onnx of a folder
-  --models FOLDER --beside OTHER_DNNC --runs 3   the same beside another compiler, as one of an earlier commit; the least of three runs
+  --models FOLDER --beside OTHER_DNNC --runs 3   compare with another compiler, such as an earlier commit's; the minimum of three runs
 
-Time is the processor's, of 'dnnc graph' and 'dnnc compile' together; memory the greater one's.
+Time is processor time of 'dnnc graph' plus 'dnnc compile'; memory is the maximum of the two.
 
 options:
 `
@@ -60,17 +60,17 @@ func main() {
 func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
 	fs := command.Options("growth")
-	nodes := fs.String("nodes", "1000,10000,100000", "numbers of nodes, or of operands in shapes that are about these")
+	nodes := fs.String("nodes", "1000,10000,100000", "numbers of nodes (of operands, in shapes that test operands)")
 	only := fs.String("only", "", "regular expression of the shapes' names; all by default")
 	fs.StringVar(&o.html, "html", "", "file for a page with the plot")
 	fs.StringVar(&o.chip, "chip", "x86_64_v3", "the chip: one of platforms/chips/chips.bzl, or a `FILE.json` of facts")
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler; by default it is built by the machine's Go")
-	fs.StringVar(&o.keep, "keep", "", "folder that keeps the last network, and what is made of it")
-	fs.Float64Var(&o.mostSeconds, "most-seconds", 0, "fail where a network takes more; 0: never")
-	fs.Float64Var(&o.mostMB, "most-mb", 0, "fail where a network takes more memory; 0: never")
-	fs.StringVar(&o.folder, "models", "", "`FOLDER` of networks in ONNX in the place of shapes; weights that were taken out are filled in")
+	fs.StringVar(&o.keep, "keep", "", "folder that keeps the last network and its outputs")
+	fs.Float64Var(&o.mostSeconds, "most-seconds", 0, "fail if a network needs more; 0: never")
+	fs.Float64Var(&o.mostMB, "most-mb", 0, "fail if a network needs more memory; 0: never")
+	fs.StringVar(&o.folder, "models", "", "`FOLDER` of ONNX networks, instead of shapes; removed weights are filled in")
 	fs.StringVar(&o.beside, "beside", "", "with --models: another `DNNC`")
-	fs.IntVar(&o.runs, "runs", 1, "with --models: how often each network is compiled; the least time counts")
+	fs.IntVar(&o.runs, "runs", 1, "with --models: number of compilations of each network; the minimum counts")
 	fs.DurationVar(&o.limit, "limit", 10*time.Minute, "end a run that takes longer by the clock")
 	err := command.Parse(fs, args, usage, help)
 	if err != nil {
@@ -95,7 +95,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return o, nil
 }
 
-// scratch is the folder for networks and what is made of them.
+// scratch returns the folder for networks and their outputs.
 func (o *options) scratch() (string, error) {
 	if o.keep != "" {
 		return o.keep, os.MkdirAll(o.keep, 0o777)

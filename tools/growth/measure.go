@@ -54,7 +54,8 @@ func (o *options) measure(folder string, s shape, n int) (point, error) {
 	return p, o.compile(o.dnnc, &p, folder, in("net.onnx"))
 }
 
-// compile runs both actions for a network, with options for the first one, in a folder that has the chip's facts, and adds what they took.
+// compile runs both actions for a network, with options for the first one, in a folder that has the
+// chip's facts, and adds what they took.
 func (o *options) compile(dnnc string, p *point, folder, src string, graphOptions ...string) error {
 	in := func(name string) string { return filepath.Join(folder, name) }
 	args := append([]string{"graph", "--src=" + src, "--out=" + in("net.txt"), "--out-consts=" + in("net.consts"), "--time"}, graphOptions...)

@@ -12,8 +12,9 @@ import (
 	"rules_dnn/gen/target/chips"
 )
 
-// models prints a row for each network of a folder, with what another compiler takes beside, if there is one. It fails where a network takes more
-// than is allowed; one that is refused has the reason in its row.
+// models prints a row for each network of a folder, with what another compiler takes beside, if
+// there is one. It fails where a network takes more than is allowed; one that is refused has the
+// reason in its row.
 func (o *options) models(out io.Writer, folder string) error {
 	all, err := filepath.Glob(filepath.Join(o.folder, "*.onnx"))
 	if err != nil {
@@ -62,7 +63,8 @@ func (o *options) models(out io.Writer, folder string) error {
 	return nil
 }
 
-// least is what a compiler takes for a network, the least of some runs: a busy machine takes longer.
+// least returns the minimum of a compiler's times for a network over some runs, because a busy
+// machine takes longer.
 func (o *options) least(dnnc, folder, path string) (point, error) {
 	var best point
 	for i := range max(o.runs, 1) {
@@ -85,7 +87,7 @@ func (o *options) exceeds(p point) bool {
 
 func networkName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".onnx") }
 
-// lastLine is where a compiler says why it refuses a network, below what --time prints.
+// lastLine returns the line with the compiler's error, below the output of --time.
 func lastLine(err error) string {
 	text := err.Error()
 	return text[strings.LastIndex(text, "\n")+1:]

@@ -38,7 +38,8 @@ func (b *net) ints(name string, xs ...int64) {
 	onnxtest.With(b.m, &onnxpb.TensorProto{Name: &name, Dims: []int64{int64(len(xs))}, DataType: proto.Int32(int32(onnxpb.TensorProto_INT64)), Int64Data: xs})
 }
 
-// node adds a node of one result, which it gives; the operands are names with spaces between them.
+// node adds a node with one result and returns the result; operands are names with spaces between
+// them.
 func (b *net) node(op, operands string, attrs ...any) string {
 	b.n++
 	out := fmt.Sprint("v", b.n)
@@ -46,7 +47,7 @@ func (b *net) node(op, operands string, attrs ...any) string {
 	return out
 }
 
-// topK adds a TopK of all elements and gives their values.
+// topK adds a TopK of all elements and returns their values.
 func (b *net) topK(operand string) string {
 	v := b.node("TopK", operand+" k")
 	last := b.m.Graph.Node[len(b.m.Graph.Node)-1]
@@ -54,7 +55,7 @@ func (b *net) topK(operand string) string {
 	return v
 }
 
-// negs adds n nodes and gives their results as operands.
+// negs adds n nodes and returns their results as operands.
 func (b *net) negs(n int) string {
 	var out []string
 	for range n {
@@ -63,7 +64,7 @@ func (b *net) negs(n int) string {
 	return strings.Join(out, " ")
 }
 
-// region is a graph of one node.
+// region returns a graph of one node.
 func (b *net) region(op, operand string) *onnxpb.GraphProto {
 	b.n++
 	return onnxtest.Model(nil, onnxtest.Op(op, operand, fmt.Sprint("r", b.n))).Graph
@@ -76,7 +77,8 @@ func (b *net) result(name string) *onnxpb.ModelProto {
 	return b.m
 }
 
-// doubling is a network that a file of about a thousand bytes expands to, of n nodes rounded down to a power of two.
+// doubling returns a network of n nodes, rounded down to a power of two, that a file of about 1000
+// bytes expands to.
 func doubling(n int) *onnxpb.ModelProto {
 	b := newNet(8)
 	name := func(i int) string { return fmt.Sprint("F", i) }

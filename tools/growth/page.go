@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// The plot: both axes logarithmic, so that what is linear is a line of slope 1, as the grey ones are.
+// The plot: both axes logarithmic, so that what is linear is a line of slope 1, as the grey ones
+// are.
 const (
 	width, height = 720.0, 480.0
 	left, bottom  = 60.0, 40.0
@@ -23,7 +24,7 @@ func (f frame) place(n, seconds float64) (x, y float64) {
 	return x, y
 }
 
-// around is the frame of whole decades that holds all points.
+// around returns the frame of whole decades that contains all points.
 func around(points []point) frame {
 	f := frame{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
 	for _, p := range points {
@@ -35,7 +36,7 @@ func around(points []point) frame {
 	return f
 }
 
-// page is a page with the plot of seconds over nodes.
+// page returns a page with the plot of seconds over nodes.
 func page(points []point) string {
 	var b strings.Builder
 	b.WriteString("<!DOCTYPE html>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<title>How dnnc's time grows</title>\n<h1>How dnnc's time grows</h1>\n")
@@ -92,7 +93,7 @@ func (f frame) curves(b *strings.Builder, points []point) {
 	}
 }
 
-// free is the height nearest to y at which a label covers none of the others.
+// free returns the height nearest to y at which a label does not cover another one.
 func free(labels []float64, y float64) float64 {
 	const line = 12
 	for d := 0.0; ; d++ {

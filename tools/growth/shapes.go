@@ -16,7 +16,8 @@ type shape struct {
 	make func(n int) *onnxpb.ModelProto
 }
 
-// shapes are those in which a pass that is not linear shows: long, wide, deep, and with much to decide.
+// shapes are those in which a pass that is not linear shows: long, wide, deep, and with much to
+// decide.
 var shapes = []shape{
 	{"chain", "Relu and Neg in turn", func(n int) *onnxpb.ModelProto {
 		b := newNet(8)

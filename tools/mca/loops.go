@@ -12,7 +12,8 @@ import (
 	"rules_dnn/gen/print/cpp"
 )
 
-// multiply is a kind of instruction that multiplies vectors and adds: how it is called, and one in a loop of nothing else.
+// multiply is a kind of instruction that multiplies vectors and adds: how it is called, and one in
+// a loop of nothing else.
 type multiply struct {
 	name  string
 	is    *regexp.Regexp
@@ -31,7 +32,8 @@ type block struct {
 	name, kernel    string
 	flops           int64 // negative where not known
 	tiles           string
-	// cycles of one instruction that multiplies and adds, by processor, and the limits of these; none for blocks without such loops.
+	// cycles of one instruction that multiplies and adds, by processor, and the limits of these;
+	// none for blocks without such loops.
 	cycles []cycles
 	limits []float64
 	of     []*multiply // by which its loops multiply
@@ -101,7 +103,7 @@ func describe(i int, c *plan.Call) *block {
 	return b
 }
 
-// channels are dimension 1 of images, and the last one of matrices.
+// channels returns dimension 1 of images, and the last dimension of matrices.
 func channels(v *ir.Value) int64 {
 	if len(v.Shape) == 0 {
 		return 0
@@ -114,8 +116,8 @@ func channels(v *ir.Value) int64 {
 	return n
 }
 
-// parts are the loops that multiply and add: of the micro-kernels that the block calls, each with its
-// share, or of its own kernel where it calls none.
+// parts returns the loops with multiply-adds: of the micro-kernels that the block calls, each with
+// its share, or of its own kernel if it calls none.
 func (b *block) parts(c *plan.Call, functions map[string]*asm.Function) ([]part, error) {
 	shares, order := shares(c)
 	if len(order) == 0 {
@@ -140,7 +142,7 @@ func (b *block) parts(c *plan.Call, functions map[string]*asm.Function) ([]part,
 	return out, nil
 }
 
-// mangled is the function of that name in C++, whatever its parameters.
+// mangled returns the C++ function of that name with any parameters.
 func mangled(functions map[string]*asm.Function, name string) *asm.Function {
 	for symbol, f := range functions {
 		if strings.HasPrefix(symbol, fmt.Sprintf("_Z%d%s", len(name), name)) {
@@ -150,7 +152,7 @@ func mangled(functions map[string]*asm.Function, name string) *asm.Function {
 	return nil
 }
 
-// hot are a function's innermost loops that multiply and add, with shares as they have of these.
+// hot returns a function's innermost loops with multiply-adds, with their shares of these.
 func hot(f *asm.Function, share float64) []part {
 	var out []part
 	all := 0.0
@@ -169,7 +171,8 @@ func hot(f *asm.Function, share float64) []part {
 	return out
 }
 
-// shares are of the products that each micro-kernel adds up; the same for all where that is not known.
+// shares returns the share of the products that each micro-kernel adds; equal shares if that is
+// unknown.
 func shares(c *plan.Call) (map[string]float64, []*loop.MicroKernel) {
 	var order []*loop.MicroKernel
 	out, all := map[string]float64{}, 0.0

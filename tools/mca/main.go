@@ -13,29 +13,29 @@ import (
 	"rules_dnn/tools/command"
 )
 
-const usage = `mca compiles a model's kernels for 64-bit ARM as the rules do, takes the innermost loops that multiply and add
-in vectors out of the assembly, and asks llvm-mca how many cycles each takes on some processors. For each block of
-the model it prints the cycles of one multiply-add of a vector, of a dot product or of a product of matrices, and what
-that is of the processor's limit: the cycles of one in a loop of nothing else, which llvm-mca tells too.
+const usage = `mca compiles a model's kernels for 64-bit ARM as the rules do, extracts the innermost loops with vector multiply-adds
+from the assembly, and estimates their cycles on some processors with llvm-mca. For each block of
+the model it prints the cycles of one vector multiply-add, dot product or matrix product, and their
+share of the processor's limit: the cycles of one in a loop of only these, also from llvm-mca.
 
 usage: mca MODEL.onnx [options]
   ./bazelw run //tools/mca -- MODEL.onnx [options]         with the set-up's clang and llvm-mca
   go run ./tools/mca MODEL.onnx [options]                  with the machine's, from the repository's root
 
 examples, for MODEL.onnx [options]:
-  tests/models/resnet50.onnx --fill                  a graph whose weights were taken out
+  tests/models/resnet50.onnx --fill                  a graph whose weights were removed
   net.onnx --dims N=1 --cpus neoverse-n1             a symbol; one processor
-  net.onnx --channels 64                             blocks with so many channels in and out
+  net.onnx --channels 64                             blocks with at least 64 channels in and out
   quantized.onnx --chip arm64_dotprod                dot products of bytes
-  quantized.onnx --chip arm64_i8mm --cpus neoverse-v1,neoverse-n2    products of matrices, of processors that have them
-  pruned.onnx                                        loops over what is stored of weights that 'dnnc prune' left
-  net.onnx --at-least 85                             fail if one of those is further from its limit
-  net.onnx --keep DIR                                sources and assembly, to look at afterwards
+  quantized.onnx --chip arm64_i8mm --cpus neoverse-v1,neoverse-n2    matrix products, on processors that have them
+  pruned.onnx                                        loops over the stored weights of a pruned model
+  net.onnx --at-least 85                             fail if a block reaches less than 85 % of its limit
+  net.onnx --keep DIR                                keep sources and assembly
 
 options:
 `
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
 	model            string
 	dims, copts      list
@@ -70,15 +70,15 @@ func parse(args []string) (*options, error) {
 	fs := command.Options("mca")
 	fs.Var(&o.dims, "dims", "SYMBOL=NUMBER or SYMBOL=LOW..HIGH for the compiler; may be repeated")
 	cpus := fs.String("cpus", "cortex-a55,cortex-a78,neoverse-n1", "processors, by LLVM's names")
-	fs.StringVar(&o.chip, "chip", "arm64", "the chip that kernels are made for: one of platforms/chips/chips.bzl, or a `FILE.json` of facts")
+	fs.StringVar(&o.chip, "chip", "arm64", "the chip of the kernels: one of platforms/chips/chips.bzl, or a `FILE.json` of facts")
 	fs.Var(&o.copts, "copt", "an option for the C++ compiler, after the rules', as in -mtune=cortex-a55; may be repeated")
 	fs.StringVar(&o.clang, "clang", "clang++", "the C++ compiler")
-	fs.StringVar(&o.mca, "llvm-mca", "llvm-mca", "the program that knows processors")
-	fs.StringVar(&o.disable, "disable", "", "passes or parts that the compiler leaves out (see 'dnnc passes')")
+	fs.StringVar(&o.mca, "llvm-mca", "llvm-mca", "the program llvm-mca")
+	fs.StringVar(&o.disable, "disable", "", "passes or parts to disable (see 'dnnc passes')")
 	fs.StringVar(&o.keep, "keep", "", "folder for sources and assembly")
-	fs.Int64Var(&o.channels, "channels", 0, "only blocks with at least so many channels in and out")
+	fs.Int64Var(&o.channels, "channels", 0, "minimum number of channels in and out of a block; others are left out")
 	fs.Float64Var(&o.atLeast, "at-least", 0, "fail if a printed block reaches less of its limit, in percent")
-	fs.BoolVar(&o.fill, "fill", false, "give the model weights if its own were taken out")
+	fs.BoolVar(&o.fill, "fill", false, "fill the model with random weights if its own were removed")
 	// The model may stand anywhere among the options.
 	var models []string
 	for {

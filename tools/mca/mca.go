@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// iterations are so many that how a loop begins does not count.
+// iterations is large enough that the start of a loop does not matter.
 const iterations = 200
 
 // analyser asks llvm-mca, each question once.
@@ -19,8 +19,8 @@ type analyser struct {
 	known   map[string]cycles // of an iteration, by processor and loop
 }
 
-// cycles are those of a loop: what it takes, and the least that its instructions allow, whatever their order and
-// what they wait for.
+// cycles holds the cycles that a loop takes, and the minimum for its instructions in any order
+// without dependencies.
 type cycles struct{ taken, least float64 }
 
 var (
@@ -34,10 +34,12 @@ type standIn struct {
 	by   string
 }
 
-// standIns are in place of instructions that LLVM's table of a processor has wrong. Cortex-A55 computes two floats in each of two
-// units. Beside a multiply-add of four floats it starts a load of 8 bytes, an insertion or an addition of integers, but no load of 16 bytes, which
-// takes two cycles alone (measured for ncnn: its docs/developer-guide/arm-a53-a55-dual-issue.md). In the table the multiply-add
-// takes one unit, and all of these start beside it in one cycle; what stands for it takes both units, and waits for W and X.
+// standIns are in place of instructions that LLVM's table of a processor has wrong. Cortex-A55
+// computes two floats in each of two units. Beside a multiply-add of four floats it starts a load
+// of 8 bytes, an insertion or an addition of integers, but no load of 16 bytes, which takes two
+// cycles alone (measured for ncnn: its docs/developer-guide/arm-a53-a55-dual-issue.md). In the
+// table the multiply-add takes one unit, and all of these start beside it in one cycle; what stands
+// for it takes both units, and waits for W and X.
 var standIns = map[string][]standIn{
 	"cortex-a55": {
 		{regexp.MustCompile(`fml[as]\s+v(\d+)\.4s, v(\d+)\.4s, v(\d+)\.\S+`), "addp v$1.4s, v$2.4s, v$3.4s"},
@@ -47,7 +49,7 @@ var standIns = map[string][]standIn{
 	},
 }
 
-// told is what llvm-mca is told of a processor's instructions.
+// told returns the description of a processor's instructions for llvm-mca.
 func told(cpu, text string) string {
 	for _, s := range standIns[cpu] {
 		text = s.text.ReplaceAllString(text, s.by)
@@ -55,7 +57,7 @@ func told(cpu, text string) string {
 	return text
 }
 
-// cycles is what an iteration of a loop takes once it runs.
+// cycles returns the cycles of an iteration of a running loop.
 func (a *analyser) cycles(cpu string, body []string) (cycles, error) {
 	text := told(cpu, strings.Join(body, "\n")+"\n")
 	key := cpu + "\n" + text
@@ -85,7 +87,7 @@ func (a *analyser) cycles(cpu string, body []string) (cycles, error) {
 	return a.known[key], errors.Join(err1, err2)
 }
 
-// limit is the cycles of an instruction where nothing else is done and none waits for another.
+// limit returns the cycles of an instruction in a loop without other instructions or dependencies.
 func (a *analyser) limit(cpu string, of *multiply) (float64, error) {
 	const chains = 30
 	var body []string
@@ -96,7 +98,7 @@ func (a *analyser) limit(cpu string, of *multiply) (float64, error) {
 	return c.taken / chains, err
 }
 
-// limits are those of the kinds that blocks have.
+// limits returns the limits for the kinds of multiply-adds in the blocks.
 func (a *analyser) limits(cpus []string, blocks []*block) ([]limit, error) {
 	var out []limit
 	for _, of := range multiplies {

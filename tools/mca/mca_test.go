@@ -120,7 +120,8 @@ func pruned(t *testing.T) string {
 	return written(t, &ir.Graph{Name: "g", Opset: 17, Inputs: []*ir.Value{x}, Outputs: []*ir.Value{y}, Nodes: []*ir.Node{y.Def}})
 }
 
-// TestPruned: loops over what is stored of pruned weights are counted as others are, one for each pattern.
+// TestPruned: loops over what is stored of pruned weights are counted as others are, one for each
+// pattern.
 func TestPruned(t *testing.T) {
 	for _, tool := range []string{"clang++", "llvm-mca"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -187,8 +188,8 @@ cycles of a dot product of vectors at the limit: one 0.25 two 2
 one: 82 % of the limit over all these blocks; least 80 %, block 0
 two: 91 % of the limit over all these blocks; least 80 %, block 4
 
-A number is cycles of an instruction that multiplies and adds in the innermost loops, in brackets the share of the limit, and then the least that the loops'
-instructions allow in any order: loads and counting take part in what a processor starts in a cycle.
+Each number is the cycles of a multiply-add instruction in the innermost loops. Brackets contain the share of the limit.
+The last number is the minimum for the loops' instructions in any order, because a processor also starts loads and counting.
 `, out.String())
 	assert.EqualError(t, failures(o, blocks), "less than 85 % of the limit:\n  block 0 on one: 80 %\n  block 4 on two: 80 %")
 	o.atLeast = 80
@@ -217,7 +218,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestStandIns: of Cortex-A55, whatever clang calls the instructions; other processors' tables are right.
+// TestStandIns: of Cortex-A55, whatever clang calls the instructions; other processors' tables are
+// right.
 func TestStandIns(t *testing.T) {
 	const text = "fmla\tv0.4s, v1.4s, v2.s[3]\nfmls\tv0.4s, v1.4s, v2.4s\nldr\tq3, [x4, #16]\nldur\tq3, [x4, #-16]\nldr\tq3, [x4, #8]!\nmov\tv5.d[1], x6\nins v5.d[1], x6\nldr\td7, [x8]\nmov\tx0, x1\n"
 	assert.Equal(t, text, told("neoverse-n1", text))

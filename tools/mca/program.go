@@ -86,7 +86,8 @@ func openFile(path string) (*ir.File, error) {
 	return &ir.File{R: f, Size: size}, nil
 }
 
-// compile gives the functions of the kernels' assembly; printing names those that the program calls.
+// compile returns the functions of the kernels' assembly; printing names those that the program
+// calls.
 func compile(o *options, p *plan.Program, chip *target.Target, work string) (map[string]*asm.Function, error) {
 	sources, err := cpp.Print(p, prefix, 4)
 	if err != nil {

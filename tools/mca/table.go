@@ -37,7 +37,7 @@ func printTable(out io.Writer, o *options, limits []limit, blocks []*block) {
 	for i, cpu := range o.cpus {
 		summary(out, cpu, i, blocks)
 	}
-	fmt.Fprintln(out, "\nA number is cycles of an instruction that multiplies and adds in the innermost loops, in brackets the share of the limit, and then the least that the loops'\ninstructions allow in any order: loads and counting take part in what a processor starts in a cycle.")
+	fmt.Fprintln(out, "\nEach number is the cycles of a multiply-add instruction in the innermost loops. Brackets contain the share of the limit.\nThe last number is the minimum for the loops' instructions in any order, because a processor also starts loads and counting.")
 }
 
 func millions(flops int64) string {
@@ -47,7 +47,7 @@ func millions(flops int64) string {
 	return fmt.Sprintf("%.2f", float64(flops)/1e6)
 }
 
-// cell is "0.55 (91 %) 0.52", or - for a block without such loops.
+// cell returns text such as "0.55 (91 %) 0.52", or - for a block without such loops.
 func (b *block) cell(i int) string {
 	if b.cycles == nil {
 		return "-"
@@ -55,7 +55,7 @@ func (b *block) cell(i int) string {
 	return fmt.Sprintf("%.3f (%3.0f %%) %.3f", b.cycles[i].taken, b.share(i), b.cycles[i].least)
 }
 
-// share is how much of a processor's limit the block reaches, in percent.
+// share returns the percentage of a processor's limit that the block reaches.
 func (b *block) share(i int) float64 { return 100 * b.limits[i] / b.cycles[i].taken }
 
 // summary weighs blocks by their operations: what of the limit all of them reach together.
@@ -77,7 +77,7 @@ func summary(out io.Writer, cpu string, i int, blocks []*block) {
 	}
 }
 
-// failures is an error if a block is further from a limit than is wanted.
+// failures returns an error if a block does not reach the wanted share of a limit.
 func failures(o *options, blocks []*block) error {
 	var short []string
 	for _, b := range blocks {

@@ -46,7 +46,7 @@ def inputs_of(model, count, dims, limit):
 
 
 def smooth(random, shape):
-    """Returns random numbers of deviation 1, of which neighbours are alike."""
+    """Returns random numbers with deviation 1, similar to their neighbours."""
     x = random.normal(size=shape)
     for axis in range(len(shape))[-2:]:
         if shape[axis] > 8:
@@ -69,7 +69,7 @@ def write_safetensors(path, samples):
 
 
 class Reader(quantization.CalibrationDataReader):
-    """Gives the samples one after the other."""
+    """Returns the samples sequentially."""
 
     def __init__(self, samples):
         self.samples = iter(samples)

@@ -31,7 +31,7 @@ func (b *builder) prepare() error {
 	return err
 }
 
-// figures are those of a program that are needed of what it prints.
+// figures holds the parts of a program's report that the table needs.
 type figures struct {
 	Machine struct {
 		Gflops float64 `json:"gflops"`

@@ -12,17 +12,17 @@ import (
 	"rules_dnn/tools/command"
 )
 
-const usage = `shares compiles products of two computed matrices for chips whose instructions this machine has, runs each, and prints which share of
-the peak they reach: operations over what products and sums of float32 in registers reach in the same process. Of the times it takes
-the least: what else the machine does is not the kernel's. For bytes the share of float32's peak may be above 100 %: the last
-column is how many times as fast they are as float32 of the same size on the same chip.
+const usage = `shares compiles products of two computed matrices for chips whose instructions this machine has, runs each, and prints its share of
+the peak: its operations per second, divided by those of float32 multiply-adds in registers in the same process. It uses the
+minimum of the times, to leave out other work of the machine. For bytes, the share of float32's peak may exceed 100 %. The last
+column is their speed relative to float32 of the same size on the same chip.
 
 usage: go run ./tools/shares [options]             from the repository's root
 
 options:
 `
 
-// options are what the command line says.
+// options holds the command line.
 type options struct {
 	chips, only, cxx, keep string
 	seconds                float64
@@ -36,10 +36,10 @@ func run(args []string) error {
 	o := &options{}
 	fs := command.Options("shares")
 	fs.StringVar(&o.chips, "chips", "x86_64_v3,x86_64_v4,x86_64_v4_vnni,x86_64_zen4", "chips of platforms/chips/chips.bzl, with commas between")
-	fs.StringVar(&o.only, "only", "", "a regular expression of the products to take, as f32_512")
+	fs.StringVar(&o.only, "only", "", "regular expression of the products, such as f32_512")
 	fs.StringVar(&o.cxx, "cxx", "g++", "the C++ compiler and its options")
-	fs.StringVar(&o.keep, "keep", "", "folder for all that is generated, to look at afterwards")
-	fs.Float64Var(&o.seconds, "seconds", 0.5, "how long each runs at least")
+	fs.StringVar(&o.keep, "keep", "", "folder that keeps all generated files")
+	fs.Float64Var(&o.seconds, "seconds", 0.5, "minimum time of each run")
 	if err := command.Parse(fs, args, usage, os.Stderr); err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type product struct {
 	pairs bool
 }
 
-// products are those that are measured.
+// products lists the measured products.
 var products = []product{
 	{x: "f32", w: "f32", size: 256}, {x: "f32", w: "f32", size: 384}, {x: "f32", w: "f32", size: 512}, {x: "f32", w: "f32", size: 768}, {x: "f32", w: "f32", size: 1024},
 	{x: "u8", w: "i8", size: 512}, {x: "u8", w: "i8", size: 1024},
@@ -28,7 +28,7 @@ func (p product) on(chip *target.Target) bool {
 	return !p.pairs || len(chip.InPairs().Pairs(ir.F32)) > 0
 }
 
-// options are dnnc's for the product.
+// options returns dnnc's options for the product.
 func (p product) options() []string {
 	if p.pairs {
 		return []string{"--precision=bf16"}
@@ -46,7 +46,7 @@ func (p product) String() string {
 	return fmt.Sprintf("%s%s_%d", p.x, p.w, p.size)
 }
 
-// graph is the product's, as dnnc's first action writes it.
+// graph returns the product's graph, as dnnc's first action writes it.
 func (p product) graph() string {
 	op, y := "MatMul.13", p.x
 	if p.x == "u8" || p.x == "i8" {
@@ -56,5 +56,5 @@ func (p product) graph() string {
 		p, p.x, p.size, p.size, p.w, p.size, p.size, y, p.size, p.size, op)
 }
 
-// operations are the products and sums that the network asks for.
+// operations returns the number of multiplications and additions of the product.
 func (p product) operations() float64 { return float64(2*p.size*p.size) * float64(p.size) }

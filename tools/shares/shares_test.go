@@ -25,7 +25,8 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestTable: shares are of the peak that was measured beside them, and bytes are compared with float32 of the same chip and size.
+// TestTable: shares are of the peak that was measured beside them, and bytes are compared with
+// float32 of the same chip and size.
 func TestTable(t *testing.T) {
 	of := func(ms, products, gflops float64) *figures {
 		f := &figures{}

@@ -14,7 +14,8 @@ type row struct {
 	chip string
 	product
 	kernel string
-	// ms is the least time; the network asks for nominal operations a second, and micro-kernels compute executed ones, as shares of peak.
+	// ms is the least time; the network asks for nominal operations a second, and micro-kernels
+	// compute executed ones, as shares of peak.
 	ms, peak, nominal, executed float64
 }
 
@@ -24,7 +25,8 @@ func (t *table) add(chip string, p product, f *figures) {
 	t.rows = append(t.rows, row{chip, p, b.Kernel, b.Ms.Least, f.Machine.Gflops, p.operations() / second, max(0, 2*b.Products) / second})
 }
 
-// times is how many times as fast a row is as float32 of its size on its chip; "" where that was not measured.
+// times returns the speed of a row relative to float32 of its size on its chip; "" if that was not
+// measured.
 func (t *table) times(r row) string {
 	for _, o := range t.rows {
 		if o.chip == r.chip && o.size == r.size && o.x == "f32" && r.x != "f32" {
@@ -34,7 +36,7 @@ func (t *table) times(r row) string {
 	return ""
 }
 
-// text is the table in Markdown.
+// text returns the table in Markdown.
 func (t *table) text() string {
 	var out strings.Builder
 	fmt.Fprintln(&out, "| chip | product | kernel | least ms | peak GFLOP/s | nominal % | executed % | times f32 |\n| --- | --- | --- | --- | --- | --- | --- | --- |")

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// What the file formats begin with.
+// The magic bytes of the file formats.
 const (
 	archiveMagic = "!<arch>\n"
 	thinMagic    = "!<thin>\n"
@@ -22,18 +22,19 @@ type member struct {
 	data *io.SectionReader
 }
 
-// measuresOnly reports whether only programs that measure the model link the object: it describes the
-// blocks, and has code that finds the machine's limits.
+// measuresOnly reports whether only programs that measure the model link the object: it describes
+// the blocks, and has code that finds the machine's limits.
 func (m member) measuresOnly() bool {
 	name, _, _ := strings.Cut(m.name, ".")
 	return strings.HasSuffix(name, "_profile")
 }
 
-// headerBytes are those before each member: name, 16 bytes, numbers, the size at 48, and two that end it.
+// headerBytes are those before each member: name, 16 bytes, numbers, the size at 48, and two that
+// end it.
 const headerBytes = 60
 
-// members are the objects of an archive, as ar writes them on Linux and on BSD; its tables of symbols and
-// of names are none.
+// members returns the objects of an archive as ar writes it on Linux and BSD, without its tables
+// of symbols and names.
 func members(r io.ReaderAt, size int64) ([]member, error) {
 	var out []member
 	names := ""
@@ -44,7 +45,7 @@ func members(r io.ReaderAt, size int64) ([]member, error) {
 		}
 		n, err := strconv.ParseInt(strings.TrimSpace(string(h[48:58])), 10, 64)
 		if at += headerBytes; err != nil || n < 0 || n > size-at {
-			return nil, fmt.Errorf("at byte %d: a member of %q bytes, of which the file has %d", at, bytes.TrimSpace(h[48:58]), size-at)
+			return nil, fmt.Errorf("at byte %d: a member has %q bytes, but the file has only %d of them", at, bytes.TrimSpace(h[48:58]), size-at)
 		}
 		data := io.NewSectionReader(r, at, n)
 		name := strings.TrimRight(string(h[:16]), " ")
@@ -69,8 +70,8 @@ func members(r io.ReaderAt, size int64) ([]member, error) {
 	return out, nil
 }
 
-// longName finds a name that is not in the header: "/12" is at byte 12 of the table of names, "#1/12" in the
-// first 12 bytes of the data.
+// longName finds a name that is not in the header: "/12" is at byte 12 of the table of names,
+// "#1/12" in the first 12 bytes of the data.
 func longName(name, names string, data *io.SectionReader) (string, *io.SectionReader, error) {
 	if n, ok := strings.CutPrefix(name, "#1/"); ok {
 		length, err := strconv.ParseInt(n, 10, 64)

@@ -45,8 +45,8 @@ func write(b *bytes.Buffer, x any) {
 	}
 }
 
-// file is the object's bytes: header, symbols, their names, the sections' names, the sections' bytes, and the
-// table of sections.
+// file is the object's bytes: header, symbols, their names, the sections' names, the sections'
+// bytes, and the table of sections.
 func (o object) file() []byte {
 	const headerSize, sectionSize, symbolSize = 64, 64, 24
 	var names, sectionNames stringTable

@@ -1,5 +1,5 @@
-// Command size_report tells how large the code and the constants of a compiled model are, by section and
-// by function, and which nodes of the network a function computes.
+// Command size_report prints the size of the code and the constants of a compiled model, by
+// section and by function, and which nodes of the network a function computes.
 package main
 
 import (
@@ -12,22 +12,22 @@ import (
 	"rules_dnn/tools/command"
 )
 
-const usage = `size_report prints how many bytes of code, constants and weights a compiled model has, for whatever chip it is
-compiled: of libraries, objects, shared libraries and programs (ELF), which are added up, and of their functions the
-largest. A manifest tells which nodes of the network they compute.
+const usage = `size_report prints the bytes of code, constants and weights of a compiled model, for any chip. It adds up
+libraries, objects, shared libraries and programs (ELF), and lists their largest functions.
+With a manifest, it names the nodes of the network that the functions compute.
 
 usage: size_report [options] FILE|FOLDER...
   bazel run @rules_dnn//:size_report -- [options] FILE|FOLDER...
 
 examples, after bazel build //app:model_arm64, for [options] FILE|FOLDER...:
-  bazel-bin/app/model_arm64                         what is in the folder of a dnn_model with target: runtime, too
+  bazel-bin/app/model_arm64                         the folder of a dnn_model with a target, including the runtime
   bazel-bin/app/libmodel.a bazel-bin/app/model/model.manifest.json
-                                                    files, those named *.manifest.json for the names of nodes
-  bazel-bin/its/libapp.so                           what the linker left of a model, and all that it is linked with
-  --functions 100 bazel-bin/app/model_arm64         more of the functions; 0: none
+                                                    files; *.manifest.json has the names of nodes
+  bazel-bin/its/libapp.so                           a shared library: the linked parts of a model and everything else
+  --functions 100 bazel-bin/app/model_arm64         more functions; 0: none
   --max-code 300000 bazel-bin/app/model_arm64       fail if the code has more bytes
 
-Exit status: 0, 1 if there is more code than --max-code, 2 for an error.
+Exit status: 0; 1 if there is more code than --max-code; 2 for an error.
 
 options:
 `
@@ -70,7 +70,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
 	fs := command.Options("size_report")
 	fs.IntVar(&o.functions, "functions", 20, "print the `NUMBER` largest functions")
-	fs.Int64Var(&o.maxCode, "max-code", 0, "fail if the code has more than so many `BYTES` (default: any number is right)")
+	fs.Int64Var(&o.maxCode, "max-code", 0, "fail if the code has more than this number of `BYTES` (default: no limit)")
 	if err := command.Parse(fs, args, usage, help); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return o, nil
 }
 
-// filesOf are the path itself, or the libraries and manifests of a folder.
+// filesOf returns the path itself, or the libraries and manifests of a folder.
 func filesOf(path string) ([]string, error) {
 	st, err := os.Stat(path)
 	if err != nil || !st.IsDir() {

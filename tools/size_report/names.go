@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// plainName is the name in a C++ symbol, with its namespaces and without the types of its arguments: "_ZN3abc4nameEv"
-// is abc::name. What it cannot read, as templates and operators, stays as it is.
+// plainName returns the name in a C++ symbol, with its namespaces and without the types of its
+// arguments: "_ZN3abc4nameEv" is abc::name. It returns symbols that it cannot read, such as
+// templates and operators, unchanged.
 func plainName(symbol string) string {
 	rest, ok := strings.CutPrefix(symbol, "_Z")
 	if !ok {
@@ -38,7 +39,7 @@ func plainName(symbol string) string {
 	return strings.Join(parts, "::") + suffix(symbol)
 }
 
-// suffix is what compilers add to the name of a part of a function: ".cold".
+// suffix returns the suffix that compilers add to the name of a part of a function: ".cold".
 func suffix(symbol string) string {
 	if i := strings.Index(symbol, "."); i >= 0 {
 		return symbol[i:]

@@ -34,7 +34,7 @@ var kindText = [kinds]string{
 	linking:   "symbols and tables of the linker",
 }
 
-// kindOf is what a section is for; false for what is not loaded.
+// kindOf returns the kind of a section, or false if the section is not loaded.
 func kindOf(s *elf.Section) (kind, bool) {
 	switch {
 	case s.Flags&elf.SHF_ALLOC == 0 || s.Type == elf.SHT_NULL:
@@ -53,8 +53,8 @@ func kindOf(s *elf.Section) (kind, bool) {
 	return linking, true
 }
 
-// function is code that has a name. Functions of one name are counted together: each file of kernels has
-// its own copy of what several use.
+// function is code that has a name. Functions of one name are counted together: each file of
+// kernels has its own copy of what several use.
 type function struct {
 	name   string
 	bytes  int64
@@ -77,7 +77,7 @@ func (r *report) addFile(path string) error {
 	}
 	switch {
 	case string(magic) == thinMagic:
-		return fmt.Errorf("%s is a thin archive, which only names its objects: give those", path)
+		return fmt.Errorf("%s is a thin archive, which only names its objects; pass the objects instead", path)
 	case strings.HasPrefix(string(magic), machoMagic):
 		return fmt.Errorf("%s is of macOS or iOS; supported are ELF files, as on Linux and Android", path)
 	case string(magic) == archiveMagic:
@@ -135,7 +135,8 @@ func (r *report) addObject(data io.ReaderAt) error {
 	return nil
 }
 
-// place is where a symbol lies; several may lie at one, as constructors of an object and of a base do.
+// place is where a symbol lies; several may lie at one, as constructors of an object and of a base
+// do.
 type place struct {
 	section elf.SectionIndex
 	at      uint64

@@ -26,7 +26,8 @@ type report struct {
 	nodes map[string][]string
 	// memory is what runs take, a line for each manifest.
 	memory []string
-	// objects is the code of objects by their names in libraries, and variants what manifests say of a library's chips.
+	// objects is the code of objects by their names in libraries, and variants what manifests say
+	// of a library's chips.
 	objects  map[string]int64
 	variants []manifest.Variant
 }
@@ -56,9 +57,10 @@ func (r *report) addManifest(path string, f io.Reader) error {
 	return nil
 }
 
-// memory is what a run takes beside what is in the files: what values lie in, and how much of it is live at once at least.
+// memory returns the memory of a run besides the files: the memory of values, and the minimum that
+// is live at the same time.
 func memory(m manifest.Manifest) string {
-	text := fmt.Sprintf("A run takes %s bytes for values, %s of which are live at once", m.ArenaBytes, m.ArenaLowerBound)
+	text := fmt.Sprintf("A run uses %s bytes for values; %s bytes are live at the same time", m.ArenaBytes, m.ArenaLowerBound)
 	arena, err := strconv.ParseFloat(m.ArenaBytes, 64)
 	live, wrong := strconv.ParseFloat(m.ArenaLowerBound, 64)
 	if err == nil && wrong == nil && live > 0 {
@@ -124,7 +126,7 @@ func (r *report) printFunctions(out io.Writer, n int) {
 	}
 }
 
-// notes tell how often a function is there, and what it computes.
+// notes returns the number of copies of a function, and what it computes.
 func (r *report) notes(f *function) string {
 	text := ""
 	if f.copies > 1 {

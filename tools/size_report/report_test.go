@@ -17,7 +17,8 @@ import (
 
 const loaded = elf.SHF_ALLOC
 
-// kernels is an object of kernels: two functions, one of them with two names, and one that other objects have too.
+// kernels is an object of kernels: two functions, one of them with two names, and one that other
+// objects have too.
 var kernels = object{
 	machine: elf.EM_AARCH64,
 	sections: []section{
@@ -96,7 +97,8 @@ func trimmed(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestReport: a library as ar writes it on Linux and on BSD, its manifest, and how much of it is printed.
+// TestReport: a library as ar writes it on Linux and on BSD, its manifest, and how much of it is
+// printed.
 func TestReport(t *testing.T) {
 	const long = "net_kernels_of_a_long_name.o"
 	inFolder(t, map[string][]byte{
@@ -110,7 +112,7 @@ func TestReport(t *testing.T) {
 	})
 	out, err := sizeReport("net")
 	require.NoError(t, err)
-	assert.Equal(t, trimmed("libnet.a, for AARCH64\n"+library+`A run takes 1100 bytes for values, 1000 of which are live at once (ratio 1.10), and 64*N a thread.
+	assert.Equal(t, trimmed("libnet.a, for AARCH64\n"+library+`A run uses 1100 bytes for values; 1000 bytes are live at the same time (ratio 1.10), and 64*N a thread.
 
 4 functions, the largest first
   600  fma_4x4 (2 copies)
@@ -181,7 +183,7 @@ func TestErrors(t *testing.T) {
 		{"mac.o", "mac.o is of macOS or iOS; supported are ELF files"},
 		{"text", "text is no library: want an archive"},
 		{"empty", "empty: EOF"},
-		{"cut.a", "cut.a: at byte 68: a member of"},
+		{"cut.a", "cut.a: at byte 68: a member has"},
 		{"odd.a", "no header of a member"},
 		{"name.a", `a member's name is "/99"`},
 		{"bsdname.a", `a member's name is "#1/99"`},
@@ -228,7 +230,7 @@ func TestManifest(t *testing.T) {
 	require.NoError(t, r.addManifest("m", bytes.NewReader(text)))
 	assert.Equal(t, map[string][]string{"k": {`Add "a"`}}, r.nodes)
 	assert.Empty(t, r.memory)
-	assert.Equal(t, "A run takes 64*N bytes for values, 32*N of which are live at once, and 0 a thread.",
+	assert.Equal(t, "A run uses 64*N bytes for values; 32*N bytes are live at the same time, and 0 a thread.",
 		memory(manifest.Manifest{ArenaBytes: "64*N", ArenaLowerBound: "32*N", ScratchBytes: "0"}))
 }
 
@@ -239,7 +241,8 @@ func TestHelp(t *testing.T) {
 	assert.Contains(t, out, "-max-code BYTES")
 }
 
-// TestVariants: what each chip of a library adds, of its objects in a library, and of its functions elsewhere.
+// TestVariants: what each chip of a library adds, of its objects in a library, and of its functions
+// elsewhere.
 func TestVariants(t *testing.T) {
 	const two = `{"blocks": [], "variants": [
 		{"chip": "least", "kernels": ["net_k_111", "net_k_222", "net_k_111"], "own_kernels": ["net_k_111", "net_k_222"], "weights_bytes": 4000, "own_weights_bytes": 0},

@@ -9,7 +9,8 @@ import (
 	"rules_dnn/gen/manifest"
 )
 
-// kernelName is a kernel's: what the names of its variant's files and functions begin with, and a digest.
+// kernelName is a kernel's: what the names of its variant's files and functions begin with, and a
+// digest.
 var kernelName = regexp.MustCompile(`^(.*)_k_[0-9a-f]+$`)
 
 // addMember notes the code of an object of a library.
@@ -20,7 +21,8 @@ func (r *report) addMember(name string, bytes int64) {
 	r.objects[name] += bytes
 }
 
-// printVariants tells what each chip of a library adds: kernels that are its own, and constants that no other chip's kernels read.
+// printVariants prints what each chip of a library adds: its own kernels, and constants that only
+// its kernels read.
 func (r *report) printVariants(out io.Writer) {
 	for _, v := range r.variants {
 		fmt.Fprintf(out, "Kernels for %s: %d of %d are its own, of %d bytes; of %d bytes of constants %d are read by no other chip's.\n",
@@ -36,8 +38,8 @@ func distinct(names []string) map[string]bool {
 	return out
 }
 
-// variantCode is the code of a chip's own kernels: that of its objects in a library, micro-kernels included, or of
-// its functions, where objects are not known.
+// variantCode returns the code size of a chip's own kernels: its objects in a library, including
+// micro-kernels, or its functions if the objects are unknown.
 func (r *report) variantCode(v manifest.Variant) int64 {
 	objects, functions := int64(0), int64(0)
 	for _, name := range v.OwnKernels {

@@ -15,7 +15,7 @@ import (
 	"rules_dnn/gen/prune"
 )
 
-// layer is one of VGG-16's convolutions of 3x3, of images of 224x224, which it has so many times.
+// layer is one of VGG-16's 3x3 convolutions of 224x224 images, with its number in the network.
 type layer struct {
 	name          string
 	in, out, size int64
@@ -30,21 +30,22 @@ var layers = []layer{
 
 const taps = 9
 
-// macs is how many multiply-adds the dense layer has.
+// macs returns the number of multiply-adds of the dense layer.
 func (l layer) macs() float64 { return float64(l.in * l.out * taps * l.size * l.size) }
 
 func (l layer) shape() []int64 { return []int64{l.out, l.in, 3, 3} }
 
 func (l layer) String() string { return fmt.Sprintf("%s %d->%d @%d", l.name, l.in, l.out, l.size) }
 
-// pruning is what becomes of a layer's weights: none of 0 patterns. The first layer keeps all its kernels, as there are few.
+// pruning is what becomes of a layer's weights: none of 0 patterns. The first layer keeps all its
+// kernels, as there are few.
 type pruning struct {
 	patterns     int
 	connectivity float64
 	share        int
 }
 
-// weights are random ones, others for each seed, pruned, and how many are left.
+// weights returns random weights for a seed, pruned, and the number of remaining ones.
 func (l layer) weights(p pruning, seed uint64) (w []float32, kept int, err error) {
 	r := rand.New(rand.NewPCG(uint64(l.in*l.size)+seed<<32, uint64(l.out)))
 	w = make([]float32, l.in*l.out*taps)
@@ -72,13 +73,13 @@ func (l layer) weights(p pruning, seed uint64) (w []float32, kept int, err error
 	return w, int(left), nil
 }
 
-// network is convolutions one after the other, and poolings where images become smaller.
+// network is a chain of convolutions, with poolings where images become smaller.
 type network struct {
 	name   string
 	layers []layer
 }
 
-// whole is VGG-16 without its fully connected layers.
+// whole returns VGG-16 without its fully connected layers.
 func whole() network {
 	n := network{name: "the network"}
 	for _, l := range layers {
@@ -89,7 +90,8 @@ func whole() network {
 	return n
 }
 
-// macs is how many multiply-adds it has, of so many weights that each layer keeps.
+// macs returns the number of multiply-adds with the given number of remaining weights of each
+// layer.
 func (n network) macs(kept []int) float64 {
 	sum := 0.0
 	for i, k := range kept {
@@ -98,7 +100,8 @@ func (n network) macs(kept []int) float64 {
 	return sum
 }
 
-// write writes the network, of biases and Relus besides, and gives how many weights each layer keeps.
+// write writes the network, with biases and Relus, and returns the number of remaining weights of
+// each layer.
 func (n network) write(path string, p pruning) (kept []int, err error) {
 	first := n.layers[0]
 	m := onnxtest.Model(onnxtest.Floats("x", 1, int(first.in), int(first.size), int(first.size)))

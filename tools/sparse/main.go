@@ -1,4 +1,5 @@
-// Command sparse measures what pruned convolutions of 3x3 gain: VGG-16's layers at 224x224, of random weights.
+// Command sparse measures what pruned convolutions of 3x3 gain: VGG-16's layers at 224x224, of
+// random weights.
 package main
 
 import (
@@ -13,21 +14,21 @@ import (
 	"rules_dnn/tools/command"
 )
 
-const usage = `sparse compiles VGG-16's convolutions of images of 224x224 with random weights, dense and pruned, and prints what they take: the least of some
-rounds, in which all programs of a layer take turns. Results of all programs of the same weights are compared.
+const usage = `sparse compiles VGG-16's convolutions of 224x224 images with random weights, dense and pruned, and prints their times: the minimum of several
+rounds, in which all programs of a layer take turns. It compares the results of all programs with the same weights.
 
 usage: sparse [options], from the repository's root
   go run ./tools/sparse [options]
 
 examples, for [options]:
   --chip x86_64_zen4                             the nine layers, patterns of each filter, and shared by 16, 8 and 4
-  --only L6 --share 1 --ablation                 without the loads that rows share, and so on
+  --only L6 --share 1 --ablation                 also without shared loads, and so on
   --patterns 6,8,12 --share 1                    numbers of patterns
   --only network --share 1,16 --threads 1,2      how two threads share the work
-  --tasks                                        what the layers of the network have for threads to share, and nothing else
-  --structure                                    bytes of FKW and of CSR, and nothing else
+  --tasks                                        only print the tasks of the network's layers
+  --structure                                    only print the bytes of FKW and of CSR
 
-The share of the peak counts multiply-adds of weights that are kept.
+The share of the peak counts multiply-adds of the remaining weights.
 
 options:
 `
@@ -65,14 +66,14 @@ func parse(args []string, help io.Writer) (*options, error) {
 	o := &options{}
 	fs := command.Options("sparse")
 	only := fs.String("only", "", "regular expression of names: L1 to L9, and \"the network\" of all of them; all by default")
-	patterns := fs.String("patterns", "8", "how many patterns kernels choose from; several numbers with commas between")
-	shares := fs.String("share", "1,16,8,4", "how many filters share what they keep")
+	patterns := fs.String("patterns", "8", "number of patterns; several with commas between")
+	shares := fs.String("share", "1,16,8,4", "number of consecutive filters with the same kernels; several with commas between")
 	fs.StringVar(&o.chip, "chip", "x86_64_v4", "the chip: one of platforms/chips/chips.bzl")
 	fs.StringVar(&o.cxx, "cxx", "clang++", "the C++ compiler")
-	fs.Float64Var(&o.connectivity, "connectivity", 3.6, "how many times fewer kernels are kept, but of the first layer")
-	fs.IntVar(&o.rounds, "rounds", 7, "rounds of which the least time is taken")
+	fs.Float64Var(&o.connectivity, "connectivity", 3.6, "N: 1 of N kernels is kept, except in the first layer")
+	fs.IntVar(&o.rounds, "rounds", 7, "number of rounds; the minimum time counts")
 	fs.Float64Var(&o.seconds, "seconds", 0.2, "seconds of a program in a round")
-	threads := fs.String("threads", "1", "threads of a program; several numbers with commas between, which take turns")
+	threads := fs.String("threads", "1", "number of threads; several with commas between")
 	fs.BoolVar(&o.ablation, "ablation", false, "also PatDNN's Figure 2.13 of own patterns: with kernels as they were given and a branch on the pattern of each; reordered; with the loads that rows share, as ever; with kernels that are measured, not estimated. And with poolings that are computed by themselves, of the network")
 	fs.BoolVar(&o.sums, "structure", false, "print bytes of FKW's and CSR's structure instead")
 	fs.BoolVar(&o.tasksOnly, "tasks", false, "print how many tasks the network's layers have, of own patterns, and how even they are, instead")
@@ -102,7 +103,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	return o, nil
 }
 
-// numbers are whole ones of 1 and more, with commas between.
+// numbers parses whole numbers of at least 1 with commas between.
 func numbers(option, text string) ([]int, error) {
 	var out []int
 	for _, s := range strings.Split(text, ",") {

@@ -18,7 +18,8 @@ import (
 	"rules_dnn/gen/onnx"
 )
 
-// TestLayers: the layers are VGG-16's thirteen convolutions, and what is pruned of them is what was asked for.
+// TestLayers: the layers are VGG-16's thirteen convolutions, and what is pruned of them is what was
+// asked for.
 func TestLayers(t *testing.T) {
 	times, macs := 0, 0.0
 	for _, l := range layers {
@@ -62,7 +63,8 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// TestTasks: what each task multiplies is that of its rows and of the filters that are dealt out to it.
+// TestTasks: what each task multiplies is that of its rows and of the filters that are dealt out to
+// it.
 func TestTasks(t *testing.T) {
 	l, p := layer{"L", 16, 8, 16, 1}, pruning{8, 3.6, 1}
 	w, kept, err := l.weights(p, 0)
@@ -94,7 +96,7 @@ value operand 1: 0 1 2 3 in arena, encoding ` + e.String() + "\n"}
 	assert.InDelta(t, float64(16*kept/4), sum, 1e-9, "rows times kernels of four taps")
 	b.Tasks = "4"
 	_, err = l.work(b, p, 0)
-	require.ErrorContains(t, err, "4 tasks, of which 8 are known")
+	require.ErrorContains(t, err, "4 tasks, but 8 are known")
 	b.Schedule = "stage 0\n  task p0 = i0\n"
 	_, err = l.work(b, p, 0)
 	require.ErrorContains(t, err, "sums all weights")
@@ -126,7 +128,8 @@ func TestOptions(t *testing.T) {
 	assert.Equal(t, regexp.MustCompile(""), o.only)
 }
 
-// TestThreads: ways of several numbers of threads are beside each other, and compared with those of as many, and with those of the first number.
+// TestThreads: ways of several numbers of threads are beside each other, and compared with those of
+// as many, and with those of the first number.
 func TestThreads(t *testing.T) {
 	o, err := parse(strings.Fields("--only L6 --share 1 --threads 1,2"), io.Discard)
 	require.NoError(t, err)

@@ -13,7 +13,8 @@ import (
 // entriesKept is how many taps of nine a kernel keeps.
 const entriesKept = 4
 
-// structure prints what FKW and CSR store besides the weights, as Figure 2.16 of the dissertation does: of so many times fewer weights.
+// structure prints what FKW and CSR store besides the weights at several pruning rates, as in
+// Figure 2.16 of the dissertation.
 func structure(patterns int, out io.Writer) error {
 	fmt.Fprint(out, "| layer |")
 	rates := []float64{18, 12, 8}
@@ -46,7 +47,8 @@ func structure(patterns int, out io.Writer) error {
 
 func saved(of, by int64) float64 { return 100 * (1 - float64(by)/float64(of)) }
 
-// structure is how many bytes CSR's row pointers and column indices take, of 32 bits each, FKW's arrays but the weights, and the weights.
+// structure returns the bytes of CSR's row pointers and column indices (32 bits each), of FKW's
+// arrays without the weights, and of the weights.
 func (l layer) structure(p pruning) (csr, ours, values int64, err error) {
 	w, kept, err := l.weights(p, 0)
 	if err != nil {

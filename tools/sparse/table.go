@@ -23,7 +23,7 @@ type way struct {
 	threads int
 }
 
-// ways are those that are asked for, dense ones first: direct, and with Winograd.
+// ways returns the requested ways; the dense ones, direct and with Winograd, are first.
 func (o *options) ways() []way {
 	var out []way
 	add := func(name string, p pruning, disable string, tuned bool) {
@@ -65,7 +65,8 @@ func (o *options) ways() []way {
 	return out
 }
 
-// timed is a program that runs, of so many multiply-adds of weights that are kept, and its least time so far, in ms.
+// timed is a running program with its number of multiply-adds of remaining weights, and its
+// minimum time so far in ms.
 type timed struct {
 	server  *check.Server
 	threads int
@@ -73,7 +74,7 @@ type timed struct {
 	ms      float64
 }
 
-// folder is where programs are made, and what becomes of it in the end.
+// folder returns the folder for programs, and a function that removes or keeps it at the end.
 func (o *options) folder() (folder string, done func() error, err error) {
 	if o.keep != "" {
 		folder, err = filepath.Abs(o.keep)
@@ -83,7 +84,8 @@ func (o *options) folder() (folder string, done func() error, err error) {
 	return folder, func() error { return os.RemoveAll(folder) }, err
 }
 
-// run prints the table: a row for each layer as soon as it is measured, and the sums of VGG's thirteen.
+// run prints the table: a row for each layer as soon as it is measured, and the sums of VGG's
+// thirteen.
 func (o *options) run(out io.Writer) (err error) {
 	folder, done, err := o.folder()
 	if err != nil {
@@ -105,7 +107,8 @@ type table struct {
 	peak    func() float64 // of a thread, in multiply-adds a millisecond, as soon as there is a row; 0: it is not known
 	out     io.Writer
 	ways    []way
-	// sums are the times of the rows, and macs their multiply-adds, by ways; nil: there is no row yet.
+	// sums are the times of the rows, and macs their multiply-adds, by ways; nil: there is no row
+	// yet.
 	sums, macs []float64
 }
 
@@ -126,7 +129,7 @@ func (m *table) layers() error {
 	if m.sums == nil {
 		return nil
 	}
-	fmt.Fprint(m.out, "| all, as often as VGG has them |")
+	fmt.Fprint(m.out, "| all, times their number in VGG |")
 	for i, ms := range m.sums {
 		fmt.Fprintf(m.out, " %.2f%s |", ms, share(m.macs[i], ms, m.peak()*float64(m.ways[i].threads)))
 	}
@@ -160,7 +163,8 @@ func (m *table) head() {
 	m.sums, m.macs = make([]float64, len(m.ways)), make([]float64, len(m.ways))
 }
 
-// row measures and prints a network that is asked for, and adds it to the sums so often; the first one has the table's head above it.
+// row measures and prints a network if it is requested, and adds it to the sums times times. The
+// first row prints the table's head.
 func (m *table) row(n network, name string, times int) error {
 	if !m.o.only.MatchString(n.name) {
 		return nil
@@ -182,7 +186,8 @@ func (m *table) row(n network, name string, times int) error {
 	return nil
 }
 
-// faster prints how many times as fast each is as the first two ways of as many threads, and as with the first number of threads where there are several.
+// faster prints how many times as fast each is as the first two ways of as many threads, and as
+// with the first number of threads where there are several.
 func (m *table) faster() {
 	n := len(m.o.threads)
 	fmt.Fprint(m.out, "| times as fast as dense, direct (the faster dense one) |")
@@ -201,7 +206,7 @@ func (m *table) faster() {
 	fmt.Fprintln(m.out)
 }
 
-// share is the part of a peak, in multiply-adds a millisecond, that so many make.
+// share returns the share of a peak, in multiply-adds a millisecond.
 func share(macs, ms, peak float64) string {
 	if peak == 0 {
 		return ""
@@ -254,8 +259,9 @@ func (o *options) network(t *tools, n network, ways []way) (all []*timed, err er
 	return all, nil
 }
 
-// time is what a run takes in a round: the least by the clock or, of one thread, the processor's time of all runs by their number, if that is
-// less, as others may have it meanwhile.
+// time returns the time of a run in a round: the minimum by the clock. With one thread, it returns
+// the processor time of all runs divided by their number if that is less, because other programs
+// may take the processor.
 func (o *options) time(s *check.Server, threads int) (ms float64, err error) {
 	before, err := s.OnCPU()
 	if err != nil {

@@ -17,8 +17,9 @@ import (
 	"rules_dnn/gen/sched"
 )
 
-// tasks prints, of the network of own patterns, how many tasks each layer has, and how much more the largest one multiplies than the mean of all: what
-// threads have to share, whatever the machine is busy with.
+// tasks prints the number of tasks of each layer of the network with own patterns, and the work of
+// the largest task relative to the mean. This shows how evenly threads can share the work,
+// independent of the machine's load.
 func (o *options) tasks(out io.Writer) (err error) {
 	folder, done, err := o.folder()
 	if err != nil {
@@ -66,7 +67,8 @@ func (o *options) tasks(out io.Writer) (err error) {
 	return nil
 }
 
-// work is what each task of a layer's kernel multiplies, in kernels of a row of pixels: its rows, of the filters that it has.
+// work returns the multiplications of each task of a layer's kernel, in kernels of a row of
+// pixels: its rows times the kernels of its filters.
 func (l layer) work(b manifest.Block, p pruning, seed uint64) ([]float64, error) {
 	s, err := sched.Parse(b.Schedule)
 	if err != nil {
@@ -115,12 +117,12 @@ func (l layer) work(b manifest.Block, p pruning, seed uint64) ([]float64, error)
 		work = all
 	}
 	if n, err := strconv.Atoi(b.Tasks); err != nil || n != len(work) {
-		return nil, fmt.Errorf("%s tasks, of which %d are known: %v", b.Tasks, len(work), err)
+		return nil, fmt.Errorf("%s tasks, but %d are known: %v", b.Tasks, len(work), err)
 	}
 	return work, nil
 }
 
-// outerLoops are those of the stage, or of the pooling at which it is placed.
+// outerLoops returns the loops of the stage, or of the pooling at which it is placed.
 func outerLoops(s *sched.Schedule, at int) []sched.Loop {
 	if last := len(s.Stages) - 1; at < last {
 		return s.Stages[last].Loops
@@ -131,7 +133,7 @@ func outerLoops(s *sched.Schedule, at int) []sched.Loop {
 // Axes of the rows and columns of images.
 const rowAxis, columnAxis = 2, 3
 
-// axisOf is that of a loop of tasks: bands may be of a part of the rows.
+// axisOf returns the axis of a task loop; bands may cover a part of the rows.
 func axisOf(loop sched.Loop) int {
 	if loop.Axis == fmt.Sprintf("i%d", columnAxis) {
 		return columnAxis
@@ -139,7 +141,8 @@ func axisOf(loop sched.Loop) int {
 	return rowAxis
 }
 
-// partOf is how many rows or columns of the convolution an iteration of a loop has: of a pooling's, twice as many as of its own.
+// partOf returns the number of the convolution's rows or columns in an iteration of a loop. A loop
+// of a pooling has two of them for each of its own.
 func partOf(s *sched.Schedule, at int, loop sched.Loop) int64 {
 	last := &s.Stages[len(s.Stages)-1]
 	size := last.Within(slices.Index(last.Loops, loop))
@@ -154,7 +157,8 @@ func partOf(s *sched.Schedule, at int, loop sched.Loop) int64 {
 	return size
 }
 
-// points are the rows or columns of the blocks in which pixels lie apart, or of the image.
+// points returns the number of rows or columns of the blocks that separate pixels, or of the
+// image.
 func (l layer) points(b manifest.Block, axis int) (int64, error) {
 	lay, err := layout.Parse(b.Results[0].Layout)
 	if err != nil {
@@ -173,7 +177,8 @@ func (l layer) points(b manifest.Block, axis int) (int64, error) {
 	return size, nil
 }
 
-// kernels is how many each filter keeps, in the order in which filters are stored.
+// kernels returns the number of remaining kernels of each filter, in the order in which filters
+// are stored.
 func (l layer) kernels(s *sched.Schedule, p pruning, seed uint64) ([]int32, error) {
 	w, _, err := l.weights(p, seed)
 	if err != nil {

@@ -8,13 +8,14 @@ import (
 	"rules_dnn/gen/measure"
 )
 
-// Tuning measures so many kernels of each block, in so many rounds.
+// Numbers of measured kernels of each block, and of rounds.
 const (
 	candidates   = 6
 	tuningRounds = 5
 )
 
-// tune measures the kernels of a network's blocks in turns, as NAME.tune does, and gives the record of them.
+// tune measures the kernels of a network's blocks in turns, as NAME.tune does, and returns their
+// record.
 func (t *tools) tune(model, work, disable string) (record string, err error) {
 	record = work + ".tune.json"
 	if err := os.RemoveAll(record); err != nil {

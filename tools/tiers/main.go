@@ -1,7 +1,7 @@
 // Command tiers lists how long each test target took, from the event file of a Bazel test run.
 //
-// It fails if a target breaks a rule of docs/internals/testing.md: a shard takes at most five minutes,
-// and its limit is at least five times what it takes on an idle machine.
+// It fails if a target breaks a rule of docs/internals/testing.md: a shard takes at most five
+// minutes, and its limit is at least five times what it takes on an idle machine.
 package main
 
 import (

@@ -8,10 +8,12 @@ import (
 	"strings"
 )
 
-// budget is how many findings of the style rules each file may have. A file that is not listed may have none.
+// budget is how many findings of the style rules each file may have. A file that is not listed may
+// have none.
 type budget map[string]int
 
-// parseBudget reads lines of a number, a space and a file's name. Lines that begin with # are comments.
+// parseBudget reads lines of a number, a space and a file's name. Lines that begin with # are
+// comments.
 func parseBudget(text string) (budget, error) {
 	b := budget{}
 	for i, line := range strings.Split(text, "\n") {

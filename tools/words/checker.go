@@ -107,7 +107,8 @@ func printFinding(out io.Writer, name string, f finding) {
 	fmt.Fprintf(out, "%s:%d: found %q, write: %s\n", name, f.line, f.found, f.write)
 }
 
-// within returns the files that are named, or below a folder that is. Paths are relative to the folder prefix.
+// within returns the files that are named, or below a folder that is. Paths are relative to the
+// folder prefix.
 func within(files []string, prefix string, paths []string) []string {
 	var out []string
 	for _, name := range files {

@@ -19,8 +19,8 @@ type finding struct {
 	found, write string
 }
 
-// parseRules reads lines of a regular expression, a tab and what to write instead. Lines that begin with # are comments. flags precede
-// each expression.
+// parseRules reads lines of a regular expression, a tab and what to write instead. Lines that begin
+// with # are comments. flags precede each expression.
 func parseRules(flags, text string) ([]rule, error) {
 	var rules []rule
 	for i, line := range strings.Split(text, "\n") {

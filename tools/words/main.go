@@ -1,8 +1,8 @@
-// Command words finds words and forms that the repository's texts avoid, in comments, errors, flags and documents, and prints what to
-// write instead: FILE:LINE: found, write.
+// Command words finds words and forms that the repository's texts avoid, in comments, errors, flags
+// and documents, and prints what to write instead: FILE:LINE: found, write.
 //
-// It fails if it finds a word of tools/lint/words.txt anywhere, or if a file has more findings of style (tools/lint/style.txt, long
-// sentences, long lines) than tools/lint/budget.txt allows.
+// It fails if it finds a word of tools/lint/words.txt anywhere, or if a file has more findings of
+// style (tools/lint/style.txt, long sentences, long lines) than tools/lint/budget.txt allows.
 package main
 
 import (

@@ -63,7 +63,8 @@ var inlineCode = regexp.MustCompile("`[^`]*`")
 // link is a Markdown link; its first group is the text.
 var link = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
-// markdown returns the paragraphs, list items and table cells of a page without code blocks, headings and HTML.
+// markdown returns the paragraphs, list items and table cells of a page without code blocks,
+// headings and HTML.
 func markdown(text string) []prose {
 	var out []prose
 	var open *prose
@@ -183,7 +184,8 @@ func nextLine(text string, at int) string {
 	return line
 }
 
-// stringEnd returns the length of the string that a text begins with. Only a raw string of Go has several lines.
+// stringEnd returns the length of the string that a text begins with. Only a raw string of Go has
+// several lines.
 func stringEnd(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch {

@@ -15,11 +15,13 @@ const (
 	maxColumns = 100 // of a line of Markdown or of a comment
 )
 
-// sentenceEnd ends a sentence: a full stop, a colon or a semicolon before a space, or an empty line.
+// sentenceEnd ends a sentence: a full stop, a colon or a semicolon before a space, or an empty
+// line.
 var sentenceEnd = regexp.MustCompile(`[.!?:;](?:\s+|$)|\n\s*\n|\n\s*[-*] `)
 
-// styleOf returns what the style rules find in a file's prose: patterns of a list, long sentences, long lines, and comments of Go's
-// functions that do not begin with the function's name and a verb. With messages, it reads strings and Markdown only.
+// styleOf returns what the style rules find in a file's prose: patterns of a list, long sentences,
+// long lines, and comments of Go's functions that do not begin with the function's name and a verb.
+// With messages, it reads strings and Markdown only.
 func styleOf(rules []rule, name, text string, messages bool) []finding {
 	var out []finding
 	for _, p := range proseOf(name, text) {
@@ -76,8 +78,8 @@ func begins(comment, name string) bool {
 	return len(words) > 1 && words[0] == name && strings.HasSuffix(words[1], "s") && !notVerbs.MatchString(words[1])
 }
 
-// longLines returns the numbers of lines of Markdown text, or of a comment alone on its line, that are too long. Tables and lines
-// without spaces, as of addresses, cannot be broken.
+// longLines returns the numbers of lines of Markdown text, or of a comment alone on its line, that
+// are too long. Tables and lines without spaces, as of addresses, cannot be broken.
 func longLines(name, text string) []int {
 	limit, mark, isMarkdown := maxColumns, "", path.Ext(name) == ".md"
 	if name == "CHANGELOG.md" {

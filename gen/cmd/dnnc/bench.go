@@ -14,24 +14,24 @@ import (
 	"rules_dnn/gen/measure"
 )
 
-const benchDoc = `dnnc bench runs the program that measures a model which is built for its target.
+const benchDoc = `dnnc bench runs the benchmark program of a model that was built for its target.
 
-'bazel run -c opt NAME_bench' runs it for the dnn_model NAME with a target. What is measured is said first, on standard error. All options but these are the
-program's: --dims, --threads, --html and more; its own --help lists them.
+'bazel run -c opt NAME_bench' runs it for the dnn_model NAME with a target. It first prints to standard error where it measures. It passes all other options to
+the program: --dims, --threads, --html and more; the program's --help lists them.
 
 Examples:
-  On this machine, if the target is a platform of its kind:
+  On this machine, if the target is its platform:
     bazel run -c opt //app:model_here_bench -- --threads=2
-  By an emulator, to see that the program works: its times are not those of a processor:
+  In an emulator, to see that the program works (its times do not apply to a processor):
     bazel run -c opt //app:model_arm64_bench -- --run_under='qemu-aarch64 -L /usr/aarch64-linux-gnu' --dims=N=8
-  On an Android device that adb reaches, or on another machine by a command of yours that takes a program's path and arguments:
+  On an Android device that adb reaches, or on another machine by your own command, which takes a program's path and arguments:
     bazel run -c opt //app:model_android_bench -- --run_under='adb -s SERIAL'
     bazel run -c opt //app:model_arm64_bench -- --run_under=./on_board.sh
   Without Bazel: plan.json is {"model": "net", "platform": "linux_arm64", "program": "PATH", "weights": "PATH"}
     dnnc bench --plan=plan.json --run_under=./on_board.sh
 `
 
-const runUnderDoc = "`COMMAND` that runs the program where this machine cannot: an emulator, adb, which brings it to a device, or any that takes a program's path and arguments"
+const runUnderDoc = "`COMMAND` that runs the program if this machine cannot: an emulator, adb (which copies it to a device), or any command that takes a program's path and arguments"
 
 // benchPlan is what the rules write for NAME_bench.
 type benchPlan struct {

@@ -27,7 +27,7 @@ func TestBench(t *testing.T) {
 	out, log, err := bench("--dims=N=2", "--threads", "2", "--run_under", "./board", "x")
 	require.NoError(t, err)
 	assert.Equal(t, "on board\n--weights="+weights+"|--dims=N=2|--threads|2|x|", out)
-	assert.Equal(t, "measuring //:net for the platform //:board, by ./board\n", log)
+	assert.Equal(t, "measuring //:net for the platform //:board through ./board\n", log)
 	out, log, err = bench("--html=a")
 	require.NoError(t, err)
 	assert.Contains(t, out, "|--html=a|")

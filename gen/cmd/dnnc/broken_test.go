@@ -106,7 +106,7 @@ func TestExternalData(t *testing.T) {
 	}{
 		{"../secret", "0", "16", `external data at "../secret" is refused: it leaves the model's folder`},
 		{"a/../../secret", "0", "16", "it leaves the model's folder"},
-		{"/etc/passwd", "0", "16", "it is not relative to the model"},
+		{"/etc/passwd", "0", "16", "it is not a path relative to the model"},
 		{"C:\\x", "0", "16", "refused"},
 		{"a\x00b", "0", "16", "zero byte"},
 		{".", "0", "16", "it is a folder"},

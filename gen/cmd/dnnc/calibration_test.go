@@ -55,7 +55,7 @@ output %y
 	assert.NotContains(t, out, "range")
 	assert.Empty(t, m.Precision.F32)
 	out, m = compiled("large.safetensors")
-	const why = `"a" reaches 2.6e+05 on the calibration's inputs, and f16 ends at 65504`
+	const why = `"a" reaches 2.6e+05 on the calibration's inputs; the maximum of f16 is 65504`
 	assert.Contains(t, out, `model.onnx: warning (range): MatMul "product" stays f32: `+why+"\n")
 	assert.Equal(t, []manifest.Kept{{Node: `MatMul "product"`, Why: why}, {Node: `Softmax "softmax"`, Why: `it is computed with "a", which stays f32`}}, m.Precision.F32)
 	assert.Equal(t, []manifest.Warning{{Kind: "range", Text: `MatMul "product" stays f32: ` + why}}, m.Warnings)
@@ -64,8 +64,8 @@ output %y
 		more []string
 		want string
 	}{
-		{[]string{"--calibration=small.safetensors"}, "want --precision=fp16, too"},
-		{[]string{"--calibration=small.safetensors", "--precision=bf16"}, "want --precision=fp16, too"},
+		{[]string{"--calibration=small.safetensors"}, "add --precision=fp16"},
+		{[]string{"--calibration=small.safetensors", "--precision=bf16"}, "add --precision=fp16"},
 		{[]string{"--calibration=none.safetensors", "--precision=fp16"}, "none.safetensors"},
 		{[]string{"--calibration=model.onnx", "--precision=fp16"}, "model.onnx"},
 		{[]string{"--calibration=large.safetensors", "--precision=fp16", "--warnings=error"}, "warnings are errors here"},

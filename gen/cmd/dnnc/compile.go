@@ -18,10 +18,10 @@ import (
 	"rules_dnn/gen/target"
 )
 
-const compileDoc = `dnnc compile makes C++ of a graph that 'dnnc graph' wrote, for a chip.
+const compileDoc = `dnnc compile generates C++ for a chip from a graph that 'dnnc graph' wrote.
 
 It writes the public header, a folder of sources to compile with runtime/, the packed weights, the
-assembly that embeds them, and a manifest that tells of each block what it computes and how.
+assembly that embeds them, and a manifest that lists each block, what it computes and how.
 
 Examples:
   C++ for 64-bit ARM, with the weights in the library:
@@ -31,33 +31,33 @@ Examples:
       --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
   The weights in a file that the program opens, and more files of kernels to compile in parallel:
     ... --weights=file --shards=16 (and no --out-weights-asm)
-  Kernels that were measured on such chips before, by the record that NAME.tune wrote:
+  Kernels chosen by earlier measurements on such chips, from the record that NAME.tune wrote:
     ... --tuning=net.tune.json
-  A program to measure: every block by its third kernel, if it has so many; the manifest names them:
+  A program to measure: every block uses its third kernel if it has three; the manifest names the kernels:
     ... --candidate=3
-  The same of a search: of blocks that the record knows, its candidates are what a genetic search finds next, by what was measured:
+  The same for a search: the candidates of blocks in the record are the next ones that a genetic search proposes from the measurements:
     ... --candidate=3 --tuning=net.tune.json
-  Kernels for more chips than one, of which create() chooses; each folder is compiled with its chip's options:
+  Kernels for several chips; create() chooses among them. Each folder is compiled with its chip's options:
     ... --chip=x86_64 --variant=x86_64_v3 --out-variant=kernels_v3 --variant=x86_64_v4 --out-variant=kernels_v4
-  What the anchors gain: the same network without them, to measure:
+  The same network without anchors, to measure how much they save:
     ... --disable=anchors
-  Values and weights stored in 16 bits and computed in f32; the manifest says what stays f32, and why (precision):
+  Values and weights stored in 16 bits and computed in f32; the manifest lists values that stay f32 and the reasons (precision):
     ... --precision=fp16
-  What leaves the range of 16 bits on some inputs stays f32, too:
+  Values that leave the range of 16 bits on some inputs stay f32, too:
     ... --precision=fp16 --calibration=images.safetensors
-  The same in bf16, whose products are those of the chip's instructions for pairs, where it has some: two a lane, denormal numbers taken for zeros:
+  The same in bf16. If the chip multiplies pairs of bf16, its instructions do: two products a lane, denormal numbers count as zero:
     ... --precision=bf16
-  What fusion made, and how long each pass takes:
+  The result of fusion, and how long each pass takes:
     ... --dump=fuse --dump-dir=dumps --time
   A library for a DSP, whose kernels are C:
     ... --chip=hexagon_v68 --out-kernels-c=kernels_c
-  A model that runs on an OpenCL device, and on the chip what the device does not; sources are to be compiled with runtime/opencl, too:
+  A model that runs on an OpenCL device, and on the chip where the device cannot; compile the sources with runtime/opencl, too:
     ... --device=opencl_buffers --out-device-source=net.cl
-  The same by the record of what kernels take on devices of these facts, and on the chip:
+  The same, with kernels chosen by the record of times on such devices and on the chip:
     ... --device=opencl_buffers --out-device-source=net.cl --tuning=net.tune.json
-  A model that runs on a Hexagon DSP, by the skeleton libraries that the next line makes, and on the chip where options say so; sources are to be compiled with runtime/fastrpc, too:
+  A model that runs on a Hexagon DSP by the skeleton libraries below, or on the chip if the options of create() ask for it; compile the sources with runtime/fastrpc, too:
     ... --remote=v68 --remote=v73
-  The sources of a skeleton library, to be linked with runtime/fastrpc as a shared library of that DSP:
+  The sources of a skeleton library; link it with runtime/fastrpc as a shared library for that DSP:
     ... --chip=hexagon_v68 --skeleton
 `
 
@@ -93,32 +93,32 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.graph, "graph", "", "`FILE`: the graph, from dnnc graph")
 	c.StringVar(&f.consts, "consts", "", "`FILE`: its constants, from dnnc graph")
 	c.StringVar(&f.src, "src", "", "`FILE`: the ONNX model, which holds the other constants")
-	c.StringVar(&f.chip, "chip", "", "the chip: one of platforms/chips/chips.bzl by its `NAME`, as x86_64_v3, or a FILE.json of facts")
-	c.StringVar(&f.device, "device", "", "a device, one of platforms/devices by its `NAME`, as opencl_buffers, or a FILE.json of facts, that runs blocks beside the chip, where that is estimated to pay")
-	c.StringVar(&f.cl, "out-device-source", "", "`FILE`: the device's kernels, in OpenCL C; sources hold them, too (with --device)")
+	c.StringVar(&f.chip, "chip", "", "the chip: the `NAME` of one in platforms/chips/chips.bzl, such as x86_64_v3, or a FILE.json of facts")
+	c.StringVar(&f.device, "device", "", "a device that runs the blocks for which it is estimated to be faster than the chip: the `NAME` of one in platforms/devices, such as opencl_buffers, or a FILE.json of facts")
+	c.StringVar(&f.cl, "out-device-source", "", "`FILE` where the device's kernels go, in OpenCL C; the sources contain them, too (with --device)")
 	c.StringVar(&f.api, "api", "", "`NAME` of the header, without .h")
-	c.StringVar(&f.prefix, "prefix", "", "`NAME` that C names begin with")
+	c.StringVar(&f.prefix, "prefix", "", "`NAME`: the prefix of C names")
 	c.StringVar(&f.namespace, "namespace", "", "`NAME` of the wrapper's C++ namespace")
-	c.StringVar(&f.weights, "weights", "embed", "`MODE`: embed, in the library; file, given to create()")
+	c.StringVar(&f.weights, "weights", "embed", "`MODE`: embed: the library contains them; file: the program passes a file to create()")
 	c.IntVar(&f.shards, "shards", 4, "`NUMBER` of files of kernels")
 	c.StringVar(&f.header, "out-header", "", "`FILE`: the public header")
 	c.StringVar(&f.kernels, "out-kernels", "", "`FOLDER` of the sources")
-	c.StringVar(&f.kernelsC, "out-kernels-c", "", "`FOLDER` of the kernels in C, for a chip whose kernels are (a DSP), and only then; --out-kernels has the host program")
+	c.StringVar(&f.kernelsC, "out-kernels-c", "", "`FOLDER` of the kernels in C; only for a chip whose kernels are C (a DSP). --out-kernels then has the host program")
 	c.StringVar(&f.weightsOut, "out-weights", "", "`FILE`: the packed weights")
 	c.StringVar(&f.asm, "out-weights-asm", "", "`FILE`: assembly that embeds the weights (with --weights=embed, and only then)")
 	c.StringVar(&f.mf, "out-manifest", "", "`FILE`: the manifest (JSON)")
-	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of what kernels take on chips and devices (JSON), which decides between them or, with --candidate, leads to others")
-	c.StringVar(&f.pruning, "pruning", "", "`FILE`: the report of dnnc prune (JSON), where it made the model: of which layers kernels are to store weights packed; the manifest and warnings tell of it")
-	c.StringVar(&f.page, "out-pruning-page", "", "`FILE`: a page (HTML) with pictures of patterns, and with what computes each pruned layer (with --pruning)")
-	c.StringVar(&f.log, "pruning-log", "", "`FILE`: how the pruned weights were trained (JSON), for the page (with --out-pruning-page)")
-	c.StringVar(&f.precision, "precision", asGiven, "`TYPE`: fp32, floats as the model has them; fp16, values and weights of f32 stored in 16 bits, computed and summed in f32; bf16, the same in bf16, of which the chip's instructions multiply pairs and take denormal numbers for zeros")
-	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs, safetensors, with --precision=fp16: values that come near the end of f16's range on them, or leave it, stay f32; the manifest and warnings tell of it")
-	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER`, from 1, of the kernel that computes each block among those worth measuring, 1 being what estimates prefer; 0: the best")
-	c.Var(&f.variants, "variant", "a further chip, by its `NAME` or a FILE.json of facts, that the library has kernels for, more capable than those before; may be repeated")
-	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of these kernels; one for each --variant, in their order")
-	c.Var(&f.remote, "remote", "`VERSION` of Hexagon, as v68, with a skeleton library of the model, which the sources call; may be repeated, the least capable first")
-	c.BoolVar(&f.observe, "observe", false, "the sources tell of what each block computes to a function of the caller's, which PREFIX_observe takes: to find where a network answers wrongly")
-	c.BoolVar(&f.skeleton, "skeleton", false, "the sources are of a skeleton library, which FastRPC calls on the DSP")
+	c.StringVar(&f.tuning, "tuning", "", "`FILE`: the record of kernels' times on chips and devices (JSON); dnnc takes the fastest ones or, with --candidate, searches on from them")
+	c.StringVar(&f.pruning, "pruning", "", "`FILE`: the report of dnnc prune (JSON), if it wrote the model; it lists the layers whose kernels store weights packed. The manifest and warnings repeat it")
+	c.StringVar(&f.page, "out-pruning-page", "", "`FILE`: a page (HTML) with pictures of patterns, and the kernel of each pruned layer (with --pruning)")
+	c.StringVar(&f.log, "pruning-log", "", "`FILE`: the log of how the pruned weights were trained (JSON), for the page (with --out-pruning-page)")
+	c.StringVar(&f.precision, "precision", asGiven, "`TYPE`: fp32: floats as in the model; fp16: values and weights of f32 are stored in 16 bits, computed and summed in f32; bf16: the same in bf16, but chips with instructions for pairs of bf16 multiply with them and count denormal numbers as zero")
+	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors), with --precision=fp16: values that nearly or really leave the range of f16 on these inputs stay f32; the manifest and warnings list them")
+	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER` from 1 of the kernel that each block uses, among those worth measuring in the order of their estimates; 0: the best one")
+	c.Var(&f.variants, "variant", "the `NAME` or FILE.json of facts of a further chip that the library has kernels for; each is more capable than the one before; may be repeated")
+	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of a variant's kernels; one for each --variant, in the same order")
+	c.Var(&f.remote, "remote", "`VERSION` of Hexagon, such as v68, for which the model has a skeleton library that the sources call; may be repeated, the least capable first")
+	c.BoolVar(&f.observe, "observe", false, "the sources pass the results of each block to a function that the caller passes to PREFIX_observe, to find where a network computes wrong values")
+	c.BoolVar(&f.skeleton, "skeleton", false, "write the sources of a skeleton library, which FastRPC calls on the DSP")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	f.warnings.register(c.FlagSet)
 	registerKeep(c.FlagSet, &f.keep)
@@ -145,21 +145,21 @@ func (f *compileFlags) check() (err error) {
 	case !known:
 		return fmt.Errorf("--precision=%s: want fp32, fp16 or bf16", f.precision)
 	case f.calibration != "" && store != ir.F16:
-		return fmt.Errorf("--calibration=%s: it shows which values leave the range of f16: want --precision=fp16, too", f.calibration)
+		return fmt.Errorf("--calibration=%s: it finds values that leave the range of f16; add --precision=fp16", f.calibration)
 	case store != ir.Invalid && f.pruning != "":
-		return fmt.Errorf("--precision=%s and --pruning=%s: kernels that leave out pruned weights are of f32, and in 16 bits all weights would be computed with: want one of them", f.precision, f.pruning)
+		return fmt.Errorf("--precision=%s and --pruning=%s: kernels that skip pruned weights exist for f32 only, so 16 bits would compute with all weights; leave out one of them", f.precision, f.pruning)
 	case f.page != "" && f.pruning == "":
-		return fmt.Errorf("--out-pruning-page=%s: want --pruning, the report of dnnc prune that the page shows", f.page)
+		return fmt.Errorf("--out-pruning-page=%s: the page shows the report of dnnc prune; add --pruning", f.page)
 	case f.log != "" && f.page == "":
-		return fmt.Errorf("--pruning-log=%s: want --out-pruning-page, which shows it", f.log)
+		return fmt.Errorf("--pruning-log=%s: only --out-pruning-page shows it; add that option", f.log)
 	case f.candidate < 0:
 		return fmt.Errorf("--candidate=%d: want a number from 1", f.candidate)
 	case len(f.variants) != len(f.variantKernels):
 		return fmt.Errorf("%d --variant and %d --out-variant: want a folder for the kernels of each variant", len(f.variants), len(f.variantKernels))
 	case f.kernelsC != "" && filepath.Clean(f.kernelsC) == filepath.Clean(f.kernels):
-		return fmt.Errorf("--out-kernels=%s and --out-kernels-c=%s are the same folder: give each its own", f.kernels, f.kernelsC)
+		return fmt.Errorf("--out-kernels=%s and --out-kernels-c=%s are the same folder; name two different folders", f.kernels, f.kernelsC)
 	case repeated(append(list{f.kernels}, f.variantKernels...)) != "":
-		return fmt.Errorf("--out-kernels=%s and --out-variant=%s are the same folder, or two of the latter: give each chip its own", f.kernels, repeated(append(list{f.kernels}, f.variantKernels...)))
+		return fmt.Errorf("--out-kernels=%s and --out-variant=%s, or two of --out-variant, are the same folder; name a different folder for each chip", f.kernels, repeated(append(list{f.kernels}, f.variantKernels...)))
 	case f.shards < 1 || f.shards > 1000:
 		return fmt.Errorf("--shards=%d: want 1 to 1000", f.shards)
 	case f.mode == cppapi.Embed && f.asm == "":
@@ -283,16 +283,16 @@ func (f *compileFlags) writable(t *target.Target) error {
 	case f.passes.stopAfter != "":
 		return nil
 	case t.Bare() && f.device != "":
-		return fmt.Errorf("--device=%s: programs on %s have no OpenCL library: leave it out", f.device, t.Name)
+		return fmt.Errorf("--device=%s: there is no OpenCL library on %s; leave the option out", f.device, t.Name)
 	case language != nil && language.IsC() && f.kernelsC == "":
-		return fmt.Errorf("%s: kernels for %s are C, which is compiled with other options than the host program's C++: want --out-kernels-c, a folder for them", f.chip, t.Name)
+		return fmt.Errorf("%s: the kernels for %s are C, and need other compiler options than the C++ of the host program; name a folder for them with --out-kernels-c", f.chip, t.Name)
 	case language != nil && !language.IsC() && f.kernelsC != "":
-		return fmt.Errorf("--out-kernels-c=%s: kernels for %s are C++, and go to --out-kernels", f.kernelsC, t.Name)
+		return fmt.Errorf("--out-kernels-c=%s: the kernels for %s are C++ and go to --out-kernels; leave the option out", f.kernelsC, t.Name)
 	case language != nil:
 		return nil
 	}
 	hosted := slices.Sorted(maps.Keys(languages))
-	return fmt.Errorf("%s: %s is a device, whose kernels are in the language %s, and dnnc writes C++ for processors (kernels in %s), which run the host program; "+
-		"want a processor's facts as --chip, as 'bazel build @rules_dnn//platforms/chips:x86_64_v3' writes them; "+
-		"for dumps of what is compiled for the device add --stop-after=plan", f.chip, t.Name, t.Language(), strings.Join(hosted, " or "))
+	return fmt.Errorf("%s: %s is a device with kernels in the language %s; --chip needs a processor (kernels in %s), which runs the host program. "+
+		"Pass a processor's facts, as 'bazel build @rules_dnn//platforms/chips:x86_64_v3' writes them; "+
+		"to dump what is compiled for the device, add --stop-after=plan", f.chip, t.Name, t.Language(), strings.Join(hosted, " or "))
 }

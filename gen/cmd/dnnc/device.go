@@ -26,7 +26,7 @@ func (f *compileFlags) readDevice() (*target.Target, error) {
 		_, err = t.WorkGroups()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: want a device's facts, as those of platforms/devices: %w", f.device, err)
+		return nil, fmt.Errorf("%s: want a device's facts, like those in platforms/devices: %w", f.device, err)
 	}
 	return t, nil
 }
@@ -35,11 +35,11 @@ func (f *compileFlags) readDevice() (*target.Target, error) {
 func (f *compileFlags) checkDevice() error {
 	switch {
 	case f.device == "" && f.cl != "":
-		return fmt.Errorf("--out-device-source=%s: without --device there are no kernels of a device", f.cl)
+		return fmt.Errorf("--out-device-source=%s: there are no device kernels without --device; add it, or leave this option out", f.cl)
 	case f.device == "":
 		return nil
 	case len(f.variants) > 0:
-		return fmt.Errorf("--variant=%s and --device=%s: a model that runs on a device has kernels for one chip beside it; leave out one of them", f.variants[0], f.device)
+		return fmt.Errorf("--variant=%s and --device=%s: a model with a device has kernels for only one chip; leave out one of them", f.variants[0], f.device)
 	case f.cl == "" && f.passes.stopAfter == "":
 		return fmt.Errorf("--out-device-source is missing: --device=%s needs a file for the device's kernels", f.device)
 	}

@@ -26,12 +26,12 @@ func TestDevice(t *testing.T) {
 		args []string
 		want string
 	}{
-		{compileArgs("model.onnx", images), "opencl_images is a device, whose kernels are in the language opencl, and dnnc writes C++ for processors (kernels in cpp or hvx)"},
+		{compileArgs("model.onnx", images), "opencl_images is a device with kernels in the language opencl; --chip needs a processor (kernels in cpp or hvx)"},
 		{compileArgs("model.onnx", chip, "--device="+buffers), "--out-device-source is missing"},
-		{compileArgs("model.onnx", chip, "--out-device-source=net.cl"), "without --device there are no kernels of a device"},
-		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.cl", "--variant="+chip, "--out-variant=more"), "has kernels for one chip beside it"},
+		{compileArgs("model.onnx", chip, "--out-device-source=net.cl"), "there are no device kernels without --device"},
+		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.cl", "--variant="+chip, "--out-variant=more"), "a model with a device has kernels for only one chip"},
 		{compileArgs("model.onnx", chip, "--device="+buffers, "--out-device-source=net.h"), "net.h"},
-		{compileArgs("model.onnx", chip, "--device="+chip, "--stop-after=plan"), "want a device's facts, as those of platforms/devices: the facts of x86_64_v3 do not say how OpenCL kernels run"},
+		{compileArgs("model.onnx", chip, "--device="+chip, "--stop-after=plan"), "want a device's facts, like those in platforms/devices: the facts of x86_64_v3 do not say how OpenCL kernels run"},
 		{compileArgs("model.onnx", chip, "--device=model.onnx", "--stop-after=plan"), "want a device's facts"},
 		{compileArgs("model.onnx", chip, "--device=nothing.json", "--stop-after=plan"), "nothing.json"},
 	} {

@@ -62,10 +62,10 @@ func TestDSP(t *testing.T) {
 		chip, says string
 		args       []string
 	}{
-		{chip, "kernels for hexagon_v66 are C, which is compiled with other options than the host program's C++: want --out-kernels-c", nil},
-		{other, "--out-kernels-c=c: kernels for x86_64 are C++, and go to --out-kernels", []string{"--out-kernels-c=c"}},
+		{chip, "the kernels for hexagon_v66 are C, and need other compiler options than the C++ of the host program; name a folder for them with --out-kernels-c", nil},
+		{other, "--out-kernels-c=c: the kernels for x86_64 are C++ and go to --out-kernels", []string{"--out-kernels-c=c"}},
 		{chip, "--out-kernels=kernels and --out-kernels-c=./kernels are the same folder", []string{"--out-kernels-c=./kernels"}},
-		{chip, "programs on hexagon_v66 have no OpenCL library", []string{"--out-kernels-c=c", "--out-device-source=net.cl", "--device=" + device}},
+		{chip, "there is no OpenCL library on hexagon_v66", []string{"--out-kernels-c=c", "--out-device-source=net.cl", "--device=" + device}},
 	} {
 		_, err := dnnc(compileArgs("model.onnx", c.chip, c.args...)...)
 		require.ErrorContains(t, err, c.says)

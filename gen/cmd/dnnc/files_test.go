@@ -91,7 +91,7 @@ func TestOutputPlaces(t *testing.T) {
 		args []string
 		want string
 	}{
-		{graphArgs("model.onnx", "--out=model.onnx"), "--out=model.onnx is the same file as --src=model.onnx, which is read: give the output another path"},
+		{graphArgs("model.onnx", "--out=model.onnx"), "--out=model.onnx is the same file as --src=model.onnx, which is read; use another path for the output"},
 		{graphArgs("model.onnx", "--out-consts=soft.onnx"), "--out-consts=soft.onnx is the same file as --src=model.onnx, which is read"},
 		{graphArgs("soft.onnx", "--out=hard.onnx"), "--out=hard.onnx is the same file as --src=soft.onnx, which is read"},
 		{graphArgs("model.onnx", "--external=w=net.h", "--out=net.h"), "--out=net.h is the same file as --external=w=net.h, which is read"},

@@ -94,8 +94,8 @@ func (p *passFlags) register(fs *flag.FlagSet) {
 	fs.StringVar(&p.dump, "dump", "", "`PASSES` after which the state is written to --dump-dir, or 'all'")
 	fs.StringVar(&p.dumpDir, "dump-dir", "", "`FOLDER` of the dumps")
 	fs.StringVar(&p.stopAfter, "stop-after", "", "`PASS` after which dnnc stops without output")
-	fs.StringVar(&p.seed, "seed", "0", "`NUMBER` from which dnnc graph draws random numbers for nodes without a seed, the same in each run; or 'input': the network gets an input, seed, and each run has its own")
-	fs.BoolVar(&p.time, "time", false, "print each pass's time, and the most memory that was used, to standard error")
+	fs.StringVar(&p.seed, "seed", "0", "`NUMBER`: the seed of random nodes without one, so each run draws the same numbers; or 'input': the network gets an input, seed, and each run passes its own")
+	fs.BoolVar(&p.time, "time", false, "print each pass's time and the peak memory use to standard error")
 }
 
 // plan notes what the passes write.
@@ -143,12 +143,12 @@ const (
 )
 
 func (w *warnFlags) register(fs *flag.FlagSet) {
-	fs.StringVar(&w.mode, "warnings", printWarnings, "`MODE`: print to standard error what makes the model slow, or larger than asked for, and may be mended; error: fail; none. The manifest lists them in each")
+	fs.StringVar(&w.mode, "warnings", printWarnings, "`MODE` of warnings about what makes the model slow or large and can be mended: print, to standard error; error, fail; none. The manifest always lists them")
 	w.registerAccept(fs)
 }
 
 func (w *warnFlags) registerAccept(fs *flag.FlagSet) {
-	fs.Var(&w.accept, "accept", "`KIND` of dnnc compile's warnings that are not told, "+strings.Join(pipeline.WarningKinds, " or ")+"; may be repeated")
+	fs.Var(&w.accept, "accept", "`KIND` of dnnc compile's warnings to leave out, "+strings.Join(pipeline.WarningKinds, " or ")+"; may be repeated")
 }
 
 func (w *warnFlags) check() error {
@@ -175,7 +175,7 @@ func (w *warnFlags) lines(src string, warnings []plan.Warning) (told []string, e
 	case w.mode == noWarnings || len(told) == 0:
 		return nil, nil
 	case w.mode == errorWarnings:
-		return nil, fmt.Errorf("%s\nwarnings are errors here (--warnings=error): mend what they tell of, or accept them by --accept=KIND", strings.Join(told, "\n"))
+		return nil, fmt.Errorf("%s\nwarnings are errors here (--warnings=error): mend their causes, or accept them with --accept=KIND", strings.Join(told, "\n"))
 	}
 	return told, nil
 }

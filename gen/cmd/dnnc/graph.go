@@ -15,13 +15,13 @@ import (
 
 const graphDoc = `dnnc graph reads an ONNX model, simplifies it and writes its graph as text.
 
-Constants that lie in the model's files stay there: the text refers to them by offset, and
-'dnnc compile' wants the same files. The others go to --out-consts.
+Constants in the model's files stay there: the text refers to them by offset, and
+'dnnc compile' reads the same files. Other constants go to --out-consts.
 
 Examples:
   A model whose batch, N, is chosen at run time:
     dnnc graph --src=net.onnx --dim=N=1..64 --out=net.graph.txt --out-consts=net.consts
-  A batch of 1 and images of one size, so that all shapes are constants:
+  A batch of 1 and images of one size; all shapes are constants:
     dnnc graph --src=net.onnx --dim=N=1 --dim=H=224 --dim=W=224 --out=net.graph.txt --out-consts=net.consts
   Weights in a file of their own, which the model calls weights.bin:
     dnnc graph --src=net.onnx --external=weights.bin=/data/weights.bin --out=net.graph.txt --out-consts=net.consts
@@ -45,8 +45,8 @@ func graphCommand(args []string, out, log io.Writer) error {
 	c := newCommand("dnnc graph", graphDoc, "src", "out", "out-consts")
 	c.StringVar(&f.src, "src", "", "`FILE`: the ONNX model")
 	c.StringVar(&f.out, "out", "", "`FILE` where the graph's text goes")
-	c.StringVar(&f.outConsts, "out-consts", "", "`FILE` where constants that are not in the model's files go")
-	c.BoolVar(&f.fill, "fill-random", false, "fill weights whose external data has the location 'random' (benchmarks)")
+	c.StringVar(&f.outConsts, "out-consts", "", "`FILE` where constants go that the model's files do not contain")
+	c.BoolVar(&f.fill, "fill-random", false, "fill weights whose external data has the location 'random' with random numbers (for benchmarks)")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
 	c.Var(&f.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension; may be repeated")
 	registerKeep(c.FlagSet, &f.keep)
@@ -65,7 +65,7 @@ func graphCommand(args []string, out, log io.Writer) error {
 
 // registerKeep registers the option that keeps inputs. One list of options serves 'dnnc graph', which follows it, and 'dnnc compile'.
 func registerKeep(fs *flag.FlagSet, keep *list) {
-	fs.Var(keep, "keep-input", "`NAME` of an input with a default value that stays an input, which each run gives: others are constants; of dnnc graph; may be repeated")
+	fs.Var(keep, "keep-input", "`NAME` of an input with a default value that stays an input of each run; other inputs with defaults become constants; for dnnc graph; may be repeated")
 }
 
 // plan is what the command reads and writes.

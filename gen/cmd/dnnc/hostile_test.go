@@ -63,7 +63,7 @@ func TestHostile(t *testing.T) {
 		{"an attribute twice", hostileModel(x(3), op("Softmax", "x", "y", "axis", 0, "axis", 0)), []string{`operator "Softmax"`, `attribute "axis"`, "taken"}},
 		{"too few operands", hostileModel(x(3), op("Add", "x", "y")), []string{`Add "n_y"`, "operand 1 (B) is absent"}},
 		{"no operand", hostileModel(x(3), op("Relu", "", "y")), []string{`Relu "n_y"`, "operand 0 (X) is absent"}},
-		{"a cycle", hostileModel(x(3), op("Add", "x b", "a"), op("Relu", "a", "b")), []string{`"n_a"`, `"n_b" are a cycle`}},
+		{"a cycle", hostileModel(x(3), op("Add", "x b", "a"), op("Relu", "a", "b")), []string{`"n_a"`, `"n_b" form a cycle`}},
 		{"its own result", hostileModel(x(3), op("Add", "x y", "y")), []string{`"n_y"`, "uses its own result"}},
 		{"a result twice", hostileModel(x(3), op("Relu", "x", "y"), op("Neg", "x", "y")), []string{`operator "Neg"`, `"y" is defined twice`}},
 		{"If of more than one condition", hostileModel([]*onnxpb.ValueInfoProto{input("x", onnxpb.TensorProto_BOOL, 2)}, op("If", "x", "y",

@@ -17,13 +17,13 @@ import (
 
 const usage = `dnnc compiles a neural network to C++ sources.
 
-  dnnc graph    reads ONNX and writes the network's graph as text; knows nothing of the target
-  dnnc compile  makes C++ of such a graph for a chip
+  dnnc graph    reads ONNX and writes the network's graph as text, for any target
+  dnnc compile  generates C++ for a chip from such a graph
   dnnc prune    makes the weights of an ONNX model sparse by patterns and connectivity
-  dnnc quantize makes an ONNX model one of 8-bit integers, by what it computes on some inputs
+  dnnc quantize quantizes an ONNX model to 8-bit integers, with ranges measured on some inputs
   dnnc train    trains networks, and prunes them by ADMM
   dnnc tune     measures kernels on this machine, for the record that 'dnnc compile --tuning' reads
-  dnnc passes   lists the passes, their order and its reasons, and what can be switched off
+  dnnc passes   lists the passes, their order and the reasons for it, and which parts can be disabled
 
 Example:
   dnnc graph --src=net.onnx --dim=N=1..64 --out=net.graph.txt --out-consts=net.consts
@@ -32,8 +32,8 @@ Example:
     --out-header=net.h --out-kernels=kernels --out-weights=net.weights \
     --out-weights-asm=net.weights.S --out-manifest=net.manifest.json
 
-Outputs appear together once all are written, whatever happens before, also where other dnnc write the same ones. Only a dnnc that is
-killed leaves anything else: files called .dnnc-*.tmp, which may be removed.
+Outputs appear together when all are written, also if several dnnc write the same ones. If dnnc fails, it leaves nothing. A dnnc that is
+killed may leave files called .dnnc-*.tmp, which can be removed.
 
 'dnnc graph --help', 'dnnc compile --help', 'dnnc prune --help', 'dnnc quantize --help', 'dnnc bench --help' and 'dnnc tune --help' list all options, with examples;
 'dnnc train --help' lists its commands.

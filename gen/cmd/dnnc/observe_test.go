@@ -177,5 +177,5 @@ func TestObserveRefused(t *testing.T) {
 	tiny(t, relu)
 	mustRun(t, graphArgs("model.onnx")...)
 	_, err := dnnc(compileArgs("model.onnx", chip, "--observe", "--remote=v68")...)
-	assert.ErrorContains(t, err, "--observe: what a DSP computes does not come to the application block by block")
+	assert.ErrorContains(t, err, "--observe: a DSP does not return the results of each block to the application")
 }

@@ -18,45 +18,45 @@ import (
 
 const pruneDoc = `dnnc prune makes the weights of an ONNX model sparse by patterns and connectivity, as PatDNN does, and writes the model.
 
-It trains nothing. With --settings it projects the weights as they are, once: kernels of a convolution keep the taps of one of a few
-patterns, and the weakest kernels are dropped. With --masks it keeps what the masks of a trained network keep. All else of the model and of
-its external data stays as it is, byte for byte.
+It does not train. With --settings it projects the given weights once: each kernel of a convolution keeps the taps of one of a few
+patterns, and the weakest kernels are dropped. With --masks it applies the masks of a trained network. Everything else in the model and
+its external data stays the same, byte for byte.
 
-Settings are a JSON object; what is left out has these values:
+Settings are a JSON object with these defaults:
   {"patterns": 8, "entries": {"3x3": 4}, "set": "model", "connectivity": 1, "fully_connected": 1, "share": 1, "packed": false,
    "exempt_first": true}
-  patterns         how many the set has; 0: kernels are kept whole
-  entries          how many taps kernels of a size keep; those of other sizes are kept whole
-  set              what has one set of patterns: "model" or each "layer"
-  connectivity     how many times fewer kernels convolutions keep; 1 keeps all
-  fully_connected  the same of Gemm and MatMul, whose kernels are single weights
-  share            how many filters in a row have the same kernels: 1, 4, 8 or 16
-  packed           whether compiled layers have the kernels that store what is left of weights and nothing else, where there are such, even if
-                   others are faster; by default others are taken that are faster by a tenth
+  patterns         number of patterns in the set; 0 keeps kernels whole
+  entries          number of taps that kernels of a size keep; kernels of other sizes are kept whole
+  set              "model": one set of patterns; "layer": a set for each layer
+  connectivity     convolutions keep 1 of this many kernels; 1 keeps all
+  fully_connected  the same for Gemm and MatMul, whose kernels are single weights
+  share            number of consecutive filters with the same kernels: 1, 4, 8 or 16
+  packed           whether the compiler takes kernels that store only the remaining weights, if it has one for the layer, even if
+                   others are faster; by default it takes another kernel that is faster by 10 %
   exempt_first     whether the first layer stays dense
-  exempt           names of weights, or of nodes, of further layers that stay dense
-  sensitivity      numbers by names of weights, which a policy reads; --samples measures them of layers that are not named here
+  exempt           further layers that stay dense, by the names of weights or nodes
+  sensitivity      numbers for policies, by names of weights; --samples measures the layers that are not named here
 
 --policy is a file in Starlark with a function that decides for each layer that is not exempt:
   def policy(layer):
       if layer.op == "Gemm" or layer.macs_share < 0.01:
           return dense
       return settings(connectivity = 5 if layer.position > layer.count // 2 else 2)
-A layer has name, node, op, shape, filters, channels, kernel ("3x3"), groups, depthwise, position, count (of layers), weights, macs,
-macs_share, sensitivity (None: not known), and patterns, entries, connectivity, share and packed as the settings say. settings() takes these
-five, and what is left out is as the settings say; dense leaves the layer as it is. With --samples the sensitivity is by how much the loss of
-these labelled inputs grows when the layer alone is pruned as the settings say, without training.
+A layer has name, node, op, shape, filters, channels, kernel ("3x3"), groups, depthwise, position, count (number of layers), weights, macs,
+macs_share, sensitivity (None if unknown), and patterns, entries, connectivity, share and packed from the settings. settings() takes these
+five, with the same defaults; dense leaves the layer as it is. With --samples, the sensitivity is the increase of the loss on
+these labelled inputs when only this layer is pruned by the settings, without training.
 
 Examples:
-  8 patterns and 3.6 times fewer kernels, which together are PatDNN's 8 times fewer weights:
+  8 patterns and 1 of 3.6 kernels; together, 1 of 8 weights remains, as in PatDNN:
     echo '{"connectivity": 3.6}' > settings.json
     dnnc prune --src=net.onnx --settings=settings.json --out=pruned.onnx --out-masks=net.masks --out-report=net.pruning.json
-  More kernels for layers that need them, by what 256 labelled images lose when each layer alone is pruned; the report has the numbers:
+  More kernels for sensitive layers. The sensitivity is measured on 256 labelled images by pruning one layer at a time; the report has it:
     printf 'def policy(layer):\n    return settings(connectivity = 2 if layer.sensitivity > 0.1 else 5)\n' > policy.star
     dnnc prune --src=net.onnx --settings=settings.json --policy=policy.star --samples=images.safetensors --out=pruned.onnx --out-page=net.html
-  The masks of a network that was trained with them:
+  The masks with which a network was trained:
     dnnc prune --src=trained.onnx --masks=net.masks --out=pruned.onnx
-  The same, of which 'dnnc compile --pruning' makes a library that is as much smaller as the weights, even if it is slower:
+  The same, but 'dnnc compile --pruning' then makes the library smaller by all dropped weights, even if it becomes slower:
     dnnc prune --src=trained.onnx --masks=net.masks --packed --out=pruned.onnx --out-report=net.pruning.json
   Weights in a file of their own, which the model calls weights.bin:
     dnnc prune --src=net.onnx --external=weights.bin=weights.bin --settings=settings.json \
@@ -83,35 +83,35 @@ func pruneCommand(args []string, out, log io.Writer) error {
 	c := newCommand("dnnc prune", pruneDoc, "src", "out")
 	c.StringVar(&f.graph.src, "src", "", "`FILE`: the ONNX model")
 	c.Var(&f.graph.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
-	c.Var(&f.graph.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension, for numbers of operations; may be repeated")
-	c.StringVar(&f.settings, "settings", "", "`FILE`: settings, by which weights are projected once, without training")
-	c.StringVar(&f.policy, "policy", "", "`FILE` in Starlark that decides for each layer (with --settings, and only then)")
+	c.Var(&f.graph.dims, "dim", "`SYMBOL=NUMBER` or SYMBOL=LOW..HIGH binds or bounds a symbolic dimension, to count operations; may be repeated")
+	c.StringVar(&f.settings, "settings", "", "`FILE`: settings that project the weights once, without training")
+	c.StringVar(&f.policy, "policy", "", "`FILE` in Starlark that decides for each layer (only with --settings)")
 	c.StringVar(&f.masks, "masks", "", "`FILE` of masks to apply")
 	c.StringVar(&f.graph.out, "out", "", "`FILE` where the pruned model goes")
-	c.Var(&f.outExternal, "out-external", "`LOCATION=PATH` where a file of external data goes, which --external names; may be repeated")
+	c.Var(&f.outExternal, "out-external", "`LOCATION=PATH` where a changed file of --external goes; may be repeated")
 	c.StringVar(&f.outMasks, "out-masks", "", "`FILE` where the masks go")
 	c.StringVar(&f.outReport, "out-report", "", "`FILE` where the report goes, JSON: sparsity by layer, patterns and their frequencies, weights, operations and bytes")
 	c.StringVar(&f.outPage, "out-page", "", "`FILE` where the report goes as a page with pictures, HTML")
-	c.StringVar(&f.log, "log", "", "`FILE` of what training wrote as its log, for the page: accuracies, losses and residuals")
-	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors, by the names of the model's inputs), of which BatchNormalizations get their mean and variance anew")
-	c.StringVar(&f.samples, "samples", "", "`FILE` of labelled inputs (as --calibration, with a tensor \"labels\"), by which each layer's sensitivity is measured, for the policy and the report (with --settings, and only then)")
-	c.BoolVar(&f.shrink, "shrink", false, "take out filters and channels that are empty or not read, with what computes and reads them; the model is written anew")
-	c.BoolVar(&f.packed, "packed", false, "ask, of all layers of the masks, for kernels that store what is left of weights and nothing else, where there are such, even if others are faster (with --masks, and only then: settings say it themselves)")
+	c.StringVar(&f.log, "log", "", "`FILE`: the log of training, with accuracies, losses and residuals, for the page")
+	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors, by the names of the model's inputs) from which the mean and variance of BatchNormalizations are computed again")
+	c.StringVar(&f.samples, "samples", "", "`FILE` of labelled inputs (as --calibration, with a tensor \"labels\") on which each layer's sensitivity is measured, for the policy and the report (only with --settings)")
+	c.BoolVar(&f.shrink, "shrink", false, "remove filters and channels that are empty or unread, and the nodes that compute and read them; writes a new model")
+	c.BoolVar(&f.packed, "packed", false, "for all layers of the masks, take kernels that store only the remaining weights, if the compiler has one, even if others are faster (only with --masks; settings have \"packed\")")
 	f.warn.register(c.FlagSet)
 	if err := c.parse(args, out); err != nil {
 		return err
 	}
 	if (f.settings == "") == (f.masks == "") {
-		return c.hint("want one of --settings, by which weights are projected, and --masks, which are applied")
+		return c.hint("want one of --settings, which projects weights, and --masks, which applies masks")
 	}
 	if f.policy != "" && f.settings == "" {
-		return c.hint("--policy=%s: only --settings has a policy; masks say all", f.policy)
+		return c.hint("--policy=%s: only --settings has a policy; leave it out with --masks", f.policy)
 	}
 	if f.samples != "" && f.settings == "" {
-		return c.hint("--samples=%s: only --settings has a use for them; masks say all", f.samples)
+		return c.hint("--samples=%s: only --settings uses samples; leave them out with --masks", f.samples)
 	}
 	if f.packed && f.masks == "" {
-		return c.hint("--packed: only --masks takes it; settings say \"packed\": true")
+		return c.hint("--packed: only for --masks; with --settings, write \"packed\": true in the file")
 	}
 	if err := f.warn.check(); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (f *pruneFlags) choose(p *pruning) (*prune.Options, error) {
 	}
 	o, err := prune.ParseOptions(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: settings of pruning: %w", f.settings, err)
+		return nil, fmt.Errorf("%s: pruning settings: %w", f.settings, err)
 	}
 	decide, err := f.readPolicy()
 	if err != nil {

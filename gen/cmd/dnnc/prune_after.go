@@ -52,7 +52,7 @@ func (f *pruneFlags) after(p *pruning, report *prune.Report) error {
 		return nil
 	}
 	if len(p.external) > 0 && len(p.outExternal) != 1 {
-		return fmt.Errorf("--shrink writes all weights of a model with external data to one file: want one --out-external, found %d", len(p.outExternal))
+		return fmt.Errorf("--shrink writes all weights of a model with external data to one file; want one --out-external, found %d", len(p.outExternal))
 	}
 	// What is written has the model's own symbols.
 	whole := f.graph

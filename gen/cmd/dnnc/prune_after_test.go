@@ -166,7 +166,7 @@ func TestPruneSensitivity(t *testing.T) {
 	for _, c := range []struct{ samples, settings, want string }{
 		{"unlabelled.safetensors", "--settings=settings.json", `unlabelled.safetensors: sensitivity is what labelled inputs lose: want a tensor "labels" of integers`},
 		{"settings.json", "--settings=settings.json", "settings.json: reading safetensors: "},
-		{"images.safetensors", "--masks=m", "--samples=images.safetensors: only --settings has a use for them; masks say all"},
+		{"images.safetensors", "--masks=m", "--samples=images.safetensors: only --settings uses samples; leave them out with --masks"},
 	} {
 		_, err := dnnc("prune", "--src=model.onnx", c.settings, "--out=x.onnx", "--samples="+c.samples)
 		require.ErrorContains(t, err, c.want)

@@ -221,7 +221,7 @@ func TestPruneAsksForPacked(t *testing.T) {
 	require.Equal(t, append(by, "l.8.c2.weight"), one)
 
 	_, err := dnnc("prune", "--src="+src, "--settings=settings.json", "--packed", "--out=x.onnx")
-	require.ErrorContains(t, err, `--packed: only --masks takes it; settings say "packed": true`)
+	require.ErrorContains(t, err, `--packed: only for --masks; with --settings, write "packed": true in the file`)
 }
 
 // TestPackedOfAllReaders: what a report asks for is asked for of each node that reads the weights, which would be stored twice otherwise.
@@ -262,8 +262,8 @@ func TestPrunedPageOfDevice(t *testing.T) {
 // TestPageRefused: a page wants what it shows.
 func TestPageRefused(t *testing.T) {
 	for want, more := range map[string][]string{
-		"--out-pruning-page=p.html: want --pruning, the report of dnnc prune": {"--out-pruning-page=p.html"},
-		"--pruning-log=l.json: want --out-pruning-page, which shows it":       {"--pruning=r.json", "--pruning-log=l.json"},
+		"--out-pruning-page=p.html: the page shows the report of dnnc prune; add --pruning": {"--out-pruning-page=p.html"},
+		"--pruning-log=l.json: only --out-pruning-page shows it":                            {"--pruning=r.json", "--pruning-log=l.json"},
 	} {
 		_, err := dnnc(compileArgs("net.onnx", "chip.json", more...)...)
 		require.ErrorContains(t, err, want)
@@ -309,10 +309,10 @@ func TestPruneExternal(t *testing.T) {
 	mustRun(t, append(spelled, "--out-external=sub/./weights.bin=spelled.bin", "--warnings=none")...)
 	require.Equal(t, files["out.bin"], tree(t)["spelled.bin"], "a location in another form is the same one")
 	for want, more := range map[string]string{
-		"want LOCATION=PATH":                          "--out-external=x",
-		"no --external has this":                      "--out-external=other=y",
-		"given twice":                                 "--out-external=sub/weights.bin=z",
-		"which is read: give the output another path": "--out-external=sub/weights.bin=weights.bin",
+		"want LOCATION=PATH":     "--out-external=x",
+		"no --external has this": "--out-external=other=y",
+		"given twice":            "--out-external=sub/weights.bin=z",
+		"which is read; use another path for the output": "--out-external=sub/weights.bin=weights.bin",
 	} {
 		extra := []string{more}
 		if want == "given twice" {
@@ -342,8 +342,8 @@ func TestHostileMasks(t *testing.T) {
 	for want, change := range map[string]func(*masks.Layer){
 		`mask of "d": the network has no such weights`: func(l *masks.Layer) { l.Name = "d" },
 		"the network's have [4 4 3 3]":                 func(l *masks.Layer) { l.Shape = []int64{4, 4, 5, 5} },
-		"its filters are axis 1":                       func(l *masks.Layer) { l.FilterAxis = 1 },
-		"it is of 2 groups":                            func(l *masks.Layer) { l.Groups = 2 },
+		"its filters are on axis 1":                    func(l *masks.Layer) { l.FilterAxis = 1 },
+		"it has 2 groups":                              func(l *masks.Layer) { l.Groups = 2 },
 	} {
 		l := ok()
 		change(l)
@@ -364,10 +364,10 @@ func TestHostileMasks(t *testing.T) {
 func TestPruneErrors(t *testing.T) {
 	src := pruneResnet(t, `{}`, "--accept=pruning")
 	for want, text := range map[string]string{
-		"nothing is pruned":                    `{"patterns": 0}`,
-		"settings.json: settings of pruning: ": `{"share": 3}`,
-		`exempt names "x", which no layer is`:  `{"exempt": ["x"]}`,
-		"unknown field":                        `{"pattern": 8}`,
+		"nothing is pruned":                   `{"patterns": 0}`,
+		"settings.json: pruning settings: ":   `{"share": 3}`,
+		`exempt names "x", which no layer is`: `{"exempt": ["x"]}`,
+		"unknown field":                       `{"pattern": 8}`,
 	} {
 		_, err := dnnc("prune", "--src="+src, settings(t, text), "--out=x.onnx")
 		require.ErrorContains(t, err, want)

@@ -100,7 +100,7 @@ func (p *pruning) writeModel(path string, out *files.Set) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		if name != "" && p.outExternal[name] == "" {
-			return fmt.Errorf("weights in the external data %s are pruned: say by --out-external=%s=PATH where the changed file goes", ir.Show(name), name)
+			return fmt.Errorf("weights in the external data %s are pruned: name the changed file with --out-external=%s=PATH", ir.Show(name), name)
 		}
 	}
 	return nil

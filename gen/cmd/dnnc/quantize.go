@@ -15,36 +15,36 @@ import (
 	"rules_dnn/gen/samples"
 )
 
-const quantizeDoc = `dnnc quantize makes an ONNX model one of 8-bit integers, after training, and writes it: QuantizeLinear and DequantizeLinear stand around what is
-computed in integers. Inputs and outputs keep their types. With weight_bits 4 it only stores the weights of MatMul and Gemm in 4 bits, as ONNX Runtime's
-MatMulNBits, with a scale for each block along the sum, and all is computed in floats: that takes no calibration.
+const quantizeDoc = `dnnc quantize quantizes a trained ONNX model to 8-bit integers and writes it, with QuantizeLinear and DequantizeLinear around nodes that are
+computed in integers. Inputs and outputs keep their types. With weight_bits 4, it only stores the weights of MatMul and Gemm in 4 bits, as ONNX Runtime's
+MatMulNBits with a scale for each block along the sum. All nodes then compute in floats, and no calibration is needed.
 
-For 8 bits it runs the model on the calibration's inputs and takes the ranges of its activations from what it sees: a safetensors file with a tensor for each
-input, by its name, of the input's shape but for the first dimension, of which there may be more.
+For 8 bits, it runs the model on the calibration's inputs and measures the ranges of activations. The calibration is a safetensors file with a tensor for each
+input, by its name. The tensor has the input's shape, but may have a larger first dimension.
 
-Settings are a JSON object; what is left out has these values:
+Settings are a JSON object with these defaults:
   {"activations": "uint8", "range": "minmax", "percentile": 99.99, "per_channel": true, "correct_bias": true, "equalize": false,
    "weight_bits": 8, "block_size": 32}
-  activations   the type of activations: uint8, int8, uint16 or int16. Weights have 8 bits, their zero point is 0
-  range         minmax: all that was seen; percentile: without what is beyond; mse: the one with the least squared error
-  percentile    how many percent of the elements the range of "percentile" holds
-  per_channel   a scale for each channel of weights, instead of one
-  correct_bias  take the mean error that quantization makes in a channel from its bias
-  equalize      make the ranges of channels of neighbouring convolutions alike first
-  weight_bits   8, or 4: none of the settings above goes with it
-  block_size    of weights of 4 bits: how many have one scale, 16, 32, 64, 128 or 256; the one with the least squared error of some
+  activations   type of activations: uint8, int8, uint16 or int16. Weights have 8 bits and the zero point 0
+  range         minmax: the range of all elements; percentile: of the given percentage of them; mse: the range with the least squared error
+  percentile    percentage of the elements within the range, for "percentile"
+  per_channel   one scale for each channel of weights, instead of one for all
+  correct_bias  subtract the mean quantization error of a channel from its bias
+  equalize      first scale the channels of consecutive convolutions to similar ranges
+  weight_bits   8, or 4, which allows none of the settings above
+  block_size    for weights of 4 bits: number of weights with one scale, 16, 32, 64, 128 or 256; each scale is chosen for the least squared error
   float         operators, or names of nodes, that stay float
   wide          names of nodes whose activations have 16 bits
 
 Examples:
   dnnc quantize --src=net.onnx --calibration=images.safetensors --out=net_int8.onnx
-  What each layer costs, on 8 of the inputs, and accuracy on images with a tensor "labels" beside them:
+  The error that each layer adds, on 8 of the inputs, and the accuracy on images with a tensor "labels":
     dnnc quantize --src=net.onnx --calibration=images.safetensors --out=net_int8.onnx \
       --alone=8 --check=labelled.safetensors --out-report=net_int8.json
   Least error, the head in float, 16 bits for one layer:
     echo '{"range": "mse", "float": ["/head/fc"], "wide": ["/stem/conv"]}' > settings.json
     dnnc quantize --src=net.onnx --calibration=images.safetensors --settings=settings.json --out=net_int8.onnx
-  Weights of 4 bits, and what that costs on some inputs:
+  Weights of 4 bits, and the error on some inputs:
     echo '{"weight_bits": 4}' > settings.json
     dnnc quantize --src=net.onnx --settings=settings.json --check=texts.safetensors --out=net_4.onnx --out-report=net_4.json
 `
@@ -65,14 +65,14 @@ func quantizeCommand(args []string, out, log io.Writer) error {
 	c := newCommand("dnnc quantize", quantizeDoc, "src", "out")
 	c.StringVar(&f.graph.src, "src", "", "`FILE`: the ONNX model")
 	c.Var(&f.graph.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")
-	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs, safetensors; wanted for weights of 8 bits")
+	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors); needed for weights of 8 bits")
 	c.StringVar(&f.settings, "settings", "", "`FILE` of settings, JSON")
 	c.StringVar(&f.check, "check", "", "`FILE` of inputs on which the quantized model is compared with the float one (default: the calibration's)")
-	c.IntVar(&f.alone, "alone", 0, "on how many of the calibration's inputs (of 4 bits: of those of --check) each layer is quantized alone, to see what it costs")
+	c.IntVar(&f.alone, "alone", 0, "`NUMBER` of the calibration's inputs (with 4 bits: of --check's) on which each layer is quantized alone, to report the error that it adds")
 	c.BoolVar(&f.quiet, "quiet", false, "print no table")
 	c.StringVar(&f.graph.out, "out", "", "`FILE` where the quantized model goes")
-	c.StringVar(&f.outExternal, "out-external", "", "`LOCATION=PATH` where the weights go, of models of 2 GB and more")
-	c.StringVar(&f.outReport, "out-report", "", "`FILE` where the report goes, JSON: types, scales and ranges by node, what stays float and why, errors, accuracy")
+	c.StringVar(&f.outExternal, "out-external", "", "`LOCATION=PATH` where the weights of a model of 2 GB or more go")
+	c.StringVar(&f.outReport, "out-report", "", "`FILE` where the report goes, JSON: types, scales and ranges by node, nodes that stay float and why, errors, accuracy")
 	if err := c.parse(args, out); err != nil {
 		return err
 	}
@@ -80,9 +80,9 @@ func quantizeCommand(args []string, out, log io.Writer) error {
 	case f.alone < 0:
 		return c.hint("--alone=%d: want 0 or more", f.alone)
 	case f.alone > 0 && f.outReport == "":
-		return c.hint("--alone=%d: the report says what it finds: want --out-report, too", f.alone)
+		return c.hint("--alone=%d: the results are in the report; add --out-report", f.alone)
 	case f.check != "" && f.outReport == "":
-		return c.hint("--check=%s: the report says how the models compare: want --out-report, too", f.check)
+		return c.hint("--check=%s: the comparison is in the report; add --out-report", f.check)
 	}
 	return f.run(log)
 }
@@ -115,7 +115,7 @@ func (f *quantizeFlags) run(log io.Writer) error {
 	}
 	// Passes make nodes that ONNX has not: who waits for the calibration should not learn it then.
 	if err := onnx.Write(io.Discard, g); err != nil {
-		return fmt.Errorf("%s: the model cannot be quantized yet: simplified, it is none that ONNX can express: %w", f.graph.src, err)
+		return fmt.Errorf("%s: the model cannot be quantized: ONNX cannot express the simplified model: %w", f.graph.src, err)
 	}
 	calibration, check, labels, err := f.inputs(g)
 	if err != nil {
@@ -174,7 +174,7 @@ func (f *quantizeFlags) readSettings() (quant.Settings, error) {
 	}
 	s, err := quant.Parse(text)
 	if err != nil {
-		return s, fmt.Errorf("%s: settings of quantization: %w", f.settings, err)
+		return s, fmt.Errorf("%s: quantization settings: %w", f.settings, err)
 	}
 	return s, nil
 }
@@ -183,11 +183,11 @@ func (f *quantizeFlags) readSettings() (quant.Settings, error) {
 func (f *quantizeFlags) checkCalibration(weightBits int) error {
 	switch {
 	case weightBits == 8 && f.calibration == "":
-		return errors.New("--calibration is missing: a safetensors file of inputs, by which scales of activations are chosen; with weight_bits 4 in the settings there are none")
+		return errors.New("--calibration is missing: scales of activations are chosen from its inputs, a safetensors file; add it, or set weight_bits to 4, which needs no scales of activations")
 	case weightBits == 4 && f.calibration != "":
-		return fmt.Errorf("--calibration=%s: weights of 4 bits take no calibration, as activations stay float: leave it out; --check=FILE has inputs for the report", f.calibration)
+		return fmt.Errorf("--calibration=%s: activations stay float with weights of 4 bits; leave it out, and use --check=FILE for the report's inputs", f.calibration)
 	case weightBits == 4 && f.alone > 0 && f.check == "":
-		return fmt.Errorf("--alone=%d: there are no inputs: want --check, too", f.alone)
+		return fmt.Errorf("--alone=%d: there are no inputs; add --check", f.alone)
 	}
 	return nil
 }

@@ -96,9 +96,9 @@ func TestQuantizeFourBits(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--settings=settings.json", "--calibration=images.safetensors"}, "--calibration=images.safetensors: weights of 4 bits take no calibration"},
-		{[]string{"--settings=settings.json", "--alone=1", "--out-report=report.json"}, "--alone=1: there are no inputs: want --check, too"},
-		{nil, "--calibration is missing: a safetensors file of inputs"},
+		{[]string{"--settings=settings.json", "--calibration=images.safetensors"}, "--calibration=images.safetensors: activations stay float with weights of 4 bits"},
+		{[]string{"--settings=settings.json", "--alone=1", "--out-report=report.json"}, "--alone=1: there are no inputs; add --check"},
+		{nil, "--calibration is missing: scales of activations are chosen from its inputs"},
 	} {
 		_, err := dnnc(append([]string{"quantize", "--src=model.onnx", "--out=none.onnx"}, c.args...)...)
 		require.ErrorContains(t, err, c.want)
@@ -119,10 +119,10 @@ func TestQuantizeErrors(t *testing.T) {
 	}{
 		{[]string{"--calibration=none.safetensors"}, "none.safetensors"},
 		{[]string{"--calibration=model.onnx"}, "model.onnx"},
-		{[]string{"--calibration=images.safetensors", "--settings=settings.json"}, `settings.json: settings of quantization: unknown field "bits"`},
+		{[]string{"--calibration=images.safetensors", "--settings=settings.json"}, `settings.json: quantization settings: unknown field "bits"`},
 		{[]string{"--calibration=images.safetensors", "--alone=-1"}, "--alone=-1: want 0 or more"},
 		{[]string{"--calibration=images.safetensors", "--check=few_labels.safetensors", "--out-report=report.json"}, "2 labels of 4 images"},
-		{[]string{"--calibration=images.safetensors", "--check=images.safetensors"}, "want --out-report, too"},
+		{[]string{"--calibration=images.safetensors", "--check=images.safetensors"}, "the comparison is in the report; add --out-report"},
 		{[]string{"--calibration=images.safetensors", "--out-external=w"}, "--out-external=w: want LOCATION=PATH"},
 	} {
 		_, err := dnnc(append([]string{"quantize", "--src=model.onnx", "--out=int8.onnx"}, c.args...)...)

@@ -15,15 +15,15 @@ import (
 func (f *compileFlags) checkRemote() error {
 	switch {
 	case len(f.remote) > 0 && f.skeleton:
-		return fmt.Errorf("--remote=%s and --skeleton: the sources are of a stub, which calls a skeleton, or of a skeleton; leave out one of them", f.remote[0])
+		return fmt.Errorf("--remote=%s and --skeleton: dnnc writes either a stub, which calls a skeleton, or a skeleton; leave out one of them", f.remote[0])
 	case len(f.remote) > 0 && f.device != "":
 		return fmt.Errorf("--remote=%s and --device=%s: a model runs on a DSP or on an OpenCL device; leave out one of them", f.remote[0], f.device)
 	case f.observe && (len(f.remote) > 0 || f.skeleton):
-		return fmt.Errorf("--observe: what a DSP computes does not come to the application block by block; leave out --remote and --skeleton, for a model of the processor")
+		return fmt.Errorf("--observe: a DSP does not return the results of each block to the application; leave out --remote and --skeleton, to observe the model on the processor")
 	case f.skeleton && f.mode != cppapi.Embed:
-		return fmt.Errorf("--skeleton and --weights=%s: a skeleton library opens no file of the application; want --weights=embed", f.weights)
+		return fmt.Errorf("--skeleton and --weights=%s: a skeleton library cannot open files of the application; want --weights=embed", f.weights)
 	case f.skeleton && (f.device != "" || len(f.variants) > 0):
-		return fmt.Errorf("--skeleton: the library is of one chip, which runs all; leave out --device and --variant")
+		return fmt.Errorf("--skeleton: the library runs on one chip only; leave out --device and --variant")
 	}
 	return nil
 }

@@ -55,12 +55,12 @@ func TestRemoteRefused(t *testing.T) {
 	tiny(t, relu)
 	mustRun(t, graphArgs("model.onnx")...)
 	for want, args := range map[string][]string{
-		"the sources are of a stub, which calls a skeleton, or of a skeleton": {"--remote=v68", "--skeleton"},
-		"a model runs on a DSP or on an OpenCL device":                        {"--remote=v68", "--device=" + device, "--out-device-source=net.cl"},
-		"the library is of one chip, which runs all":                          {"--skeleton", "--variant=" + chip, "--out-variant=more"},
-		"--skeleton and --weights=file":                                       {"--skeleton", "--weights=file", "--out-weights-asm="},
-		"want v and two digits, as v68":                                       {"--remote=hexagon_v68"},
-		"want each once, the least capable first":                             {"--remote=v73", "--remote=v68"},
+		"dnnc writes either a stub, which calls a skeleton, or a skeleton": {"--remote=v68", "--skeleton"},
+		"a model runs on a DSP or on an OpenCL device":                     {"--remote=v68", "--device=" + device, "--out-device-source=net.cl"},
+		"the library runs on one chip only":                                {"--skeleton", "--variant=" + chip, "--out-variant=more"},
+		"--skeleton and --weights=file":                                    {"--skeleton", "--weights=file", "--out-weights-asm="},
+		"want v and two digits, as v68":                                    {"--remote=hexagon_v68"},
+		"want each once, the least capable first":                          {"--remote=v73", "--remote=v68"},
 	} {
 		_, err := dnnc(compileArgs("model.onnx", chip, args...)...)
 		require.ErrorContains(t, err, want)

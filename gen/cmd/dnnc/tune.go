@@ -11,31 +11,31 @@ import (
 	"rules_dnn/gen/measure"
 )
 
-const tuneDoc = `dnnc tune measures the kernels that blocks of a model can have, and writes the record that builds read.
+const tuneDoc = `dnnc tune measures the candidate kernels of a model's blocks, and writes the record that builds read.
 
-'bazel run -c opt NAME.tune' runs it for the dnn_model NAME: it brings a program for each candidate. They take turns, in whole
-runs of the model. The record is written after each round, so an interrupted run goes on where it was, and
-what it has already is not measured again. Paths are relative to the working directory, the record's to
-$BUILD_WORKSPACE_DIRECTORY where that is set.
+'bazel run -c opt NAME.tune' runs it for the dnn_model NAME, with a program for each candidate. The programs take turns, in whole
+runs of the model. The record is written after each round: an interrupted run continues there, and
+times in the record are not measured again. Paths are relative to the working directory, the record's to
+$BUILD_WORKSPACE_DIRECTORY if that is set.
 
 Examples:
-  Measure, in one thread, then say tuning = "NAME.tune.json" in the dnn_model:
+  Measure in one thread; then set tuning = "NAME.tune.json" in the dnn_model:
     bazel run -c opt //app:model.tune
-  All anew, in two threads and longer, since kernels changed:
+  Measure everything again, in two threads and longer, because kernels changed:
     bazel run -c opt //app:model.tune -- --again --threads=2 --rounds=40
-  What a genetic search finds next, by a performance model that is learned of the record (which tuning = of the dnn_model names); run again, it
-  goes on from there. It prints how well the model orders kernels of blocks that it did not learn of, and how much longer than
-  the fastest kernels those take that estimates choose:
+  Measure the next candidates of a genetic search, whose performance model learns from the record (tuning = in the dnn_model); each further run
+  continues the search. It prints how well the model orders the kernels of blocks that it did not learn from, and how much longer than
+  the fastest kernels those chosen by estimates take:
     bazel run -c opt --@rules_dnn//rules:search //app:model.tune
-  Of a model with backend = "opencl": on an OpenCL device as dnn_model's device has the facts of, which may be chosen by number or name:
+  A model with backend = "opencl", on an OpenCL device with the facts of dnn_model's device; choose it by number or name:
     bazel run -c opt //app:model_opencl.tune -- --program-arg=--device=0
-  Only the four candidates of each block that estimates prefer, with a symbol's value:
+  Only the four candidates of each block with the best estimates, and a value of a symbol:
     bazel run -c opt //app:model.tune -- --candidates=4 --dims=N=8
-  Of a model with target = "@rules_dnn//platforms:android_arm64", on a device that adb reaches; or by an emulator, to see that all works:
+  A model with target = "@rules_dnn//platforms:android_arm64", on a device that adb reaches; or one in an emulator, to see that it works:
     bazel run -c opt //app:model_android.tune -- --run_under=adb
     bazel run -c opt //app:model_arm64.tune -- --run_under='qemu-aarch64 -L /usr/aarch64-linux-gnu'
   Without Bazel: plan.json is {"record": "net.tune.json", "programs": [{"program": "PATH", "manifest": "PATH", "weights": "PATH"}, ...]}
-  with a program of runtime/bench around what 'dnnc compile --candidate=1' made, one of --candidate=2, and so on:
+  with a program of runtime/bench for each of 'dnnc compile --candidate=1', --candidate=2, and so on:
     dnnc tune --plan=plan.json
 `
 
@@ -71,19 +71,19 @@ func tuneCommand(args []string, out io.Writer) error {
 	c := newCommand("dnnc tune", tuneDoc, "plan")
 	c.StringVar(&plan, "plan", "", "`FILE` that names the record and the programs (JSON)")
 	c.StringVar(&o.Record, "record", "", "`FILE`: the record, instead of the plan's")
-	c.IntVar(&candidates, "candidates", 0, "`NUMBER` of kernels of a block that are measured at most; 0: as many as there are programs")
-	c.IntVar(&o.Rounds, "rounds", 20, "`NUMBER` of rounds, in each of which every program runs")
-	c.Float64Var(&o.Seconds, "seconds", 0.1, "how long a program measures in a round; many short rounds see less of what else the machine does than few long ones")
-	c.IntVar(&o.Threads, "threads", 1, "`NUMBER` of threads that compute")
-	c.BoolVar(&o.Again, "again", false, "measure what the record has already, too, and drop what else it has of this chip, or device")
-	c.StringVar(&dims, "dims", "", "`SYMBOL=N,...`: sizes of the model's symbols, as those of NAME_bench")
+	c.IntVar(&candidates, "candidates", 0, "maximum `NUMBER` of kernels measured for a block; 0: the number of programs")
+	c.IntVar(&o.Rounds, "rounds", 20, "`NUMBER` of rounds; every program runs in each round")
+	c.Float64Var(&o.Seconds, "seconds", 0.1, "how long a program measures in a round; with many short rounds, other work of the machine disturbs less than with few long ones")
+	c.IntVar(&o.Threads, "threads", 1, "`NUMBER` of threads")
+	c.BoolVar(&o.Again, "again", false, "measure all kernels again, and drop other times of this chip or device from the record")
+	c.StringVar(&dims, "dims", "", "`SYMBOL=N,...`: sizes of the model's symbols, as for NAME_bench")
 	c.Var((*list)(&o.Args), "program-arg", "`ARGUMENT` for the programs, as in --input=NAME=FILE.npy; may be repeated")
 	c.StringVar(&runUnder, "run_under", "", runUnderDoc)
 	if err := c.parse(args, out); err != nil {
 		return err
 	}
 	if o.Rounds < 1 || o.Threads < 1 || candidates < 0 || !(o.Seconds >= 0) {
-		return c.hint("--rounds=%d, --threads=%d, --candidates=%d, --seconds=%g: want numbers from 1; seconds and candidates from 0", o.Rounds, o.Threads, candidates, o.Seconds)
+		return c.hint("--rounds=%d, --threads=%d, --candidates=%d, --seconds=%g: want rounds and threads >= 1, candidates and seconds >= 0", o.Rounds, o.Threads, candidates, o.Seconds)
 	}
 	p, err := readTunePlan(plan)
 	if err != nil {

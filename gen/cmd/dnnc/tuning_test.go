@@ -121,10 +121,10 @@ func TestTuningErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"--tuning=arm64.json"}, "arm64.json: the tuning record is of arm64, and the model is compiled for x86_64_v4"},
-		{[]string{"--tuning=broken.json"}, "broken.json: tuning record: it ends at line 1, within its JSON"},
+		{[]string{"--tuning=broken.json"}, "broken.json: tuning record: its JSON is cut off at line 1"},
 		{[]string{"--tuning=none.json"}, "none.json: no such file"},
 		{[]string{"--candidate=-1"}, "--candidate=-1: want a number from 1"},
-		{[]string{"--candidate=1", "--tuning=broken.json"}, "broken.json: tuning record: it ends at line 1, within its JSON"},
+		{[]string{"--candidate=1", "--tuning=broken.json"}, "broken.json: tuning record: its JSON is cut off at line 1"},
 	} {
 		_, err := dnnc(compileArgs("model.onnx", chip, c.args...)...)
 		assert.ErrorContains(t, err, c.want)
@@ -166,7 +166,7 @@ func TestTune(t *testing.T) {
 		{[]string{"--plan=empty.json"}, "empty.json: want a record and programs"},
 		{[]string{"--plan=plan.json", "--rounds=0"}, "--rounds=0"},
 		{[]string{"--plan=plan.json", "--threads=0"}, "--threads=0"},
-		{[]string{"--plan=plan.json", "--seconds=-1"}, "want numbers from 1"},
+		{[]string{"--plan=plan.json", "--seconds=-1"}, "want rounds and threads >= 1"},
 	} {
 		_, err := dnnc(append([]string{"tune"}, c.args...)...)
 		assert.ErrorContains(t, err, c.want)

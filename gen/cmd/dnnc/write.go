@@ -26,7 +26,7 @@ const mostEmbedded = 1<<31 - 1<<27
 func (f *compileFlags) write(s *pipeline.State) error {
 	p := s.Program
 	if f.mode == cppapi.Embed && cpp.WeightsBytes(p) > mostEmbedded {
-		return fmt.Errorf("%s: the weights have %d bytes, of which a library or program can hold %d at most: use --weights=file (weights = \"file\" in a dnn_model), which leaves them in a file that the program opens",
+		return fmt.Errorf("%s: the weights have %d bytes; a library or program can contain at most %d. Use --weights=file (weights = \"file\" in a dnn_model): the program then opens a file of weights",
 			f.src, cpp.WeightsBytes(p), int64(mostEmbedded))
 	}
 	out := files.New()

@@ -216,7 +216,7 @@ func (c *Context) write(at uint32, from []byte) {
 // aligned is an address of a scalar of so many bytes, which must be a multiple of them.
 func (c *Context) aligned(at uint32, bytes uint32) uint32 {
 	if at%bytes != 0 && c.err == nil {
-		c.err = fmt.Errorf("address %#x is no multiple of %d", at, bytes)
+		c.err = fmt.Errorf("address %#x is not a multiple of %d", at, bytes)
 	}
 	return at
 }

@@ -194,7 +194,7 @@ func (r *run) step(s *isa.State) error {
 		return err
 	}
 	if o.Jumped && o.Jump != Return {
-		return fmt.Errorf("a jump to %#x, where nothing is", o.Jump)
+		return fmt.Errorf("a jump to %#x, where there is no packet", o.Jump)
 	}
 	r.returned = o.Jumped
 	if o.Loop != "" {

@@ -100,7 +100,7 @@ func registers(packet []isa.Inst) error {
 			given = given || a.register == u.register && packet[a.by].Row.Memory != isa.Loads
 		}
 		if !given {
-			return fmt.Errorf("no instruction of the packet gives %s.new", u.register)
+			return fmt.Errorf("no instruction of the packet sets %s.new", u.register)
 		}
 	}
 	return nil

@@ -112,7 +112,7 @@ func stricter(p []isa.Inst, err error) bool {
 	if m := regexp.MustCompile(`(r\d) is written twice`).FindStringSubmatch(err.Error()); m != nil {
 		return strings.Contains(text(p), ".tmp = vmem("+m[1]+"++")
 	}
-	m := regexp.MustCompile(`gives (v\d)\.new`).FindStringSubmatch(err.Error())
+	m := regexp.MustCompile(`sets (v\d)\.new`).FindStringSubmatch(err.Error())
 	return m != nil && regexp.MustCompile(m[1]+`(\.cur|\.tmp)? = vmem`).MatchString(text(p))
 }
 

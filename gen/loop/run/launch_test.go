@@ -80,7 +80,7 @@ func TestLaunchChecks(t *testing.T) {
 			p.Places[l.Args[0]] = p.Places[l.Args[1]]
 		}, `within the step: "a_d" is overwritten by "y_d" from byte 0`},
 		{"the device's constants", func(p *plan.Program) { p.Device.Constants = nil }, `constant "w_d" is not what lies at its place`},
-		{"no device", func(p *plan.Program) { p.Device = nil }, "the value lies on the device, of which the program has no plan"},
+		{"no device", func(p *plan.Program) { p.Device = nil }, "the value is on the device, but the program has no plan for that memory"},
 		{"no version", func(p *plan.Program) { p.Steps[4].Choose.Versions = p.Steps[4].Choose.Versions[1:2] }, "step 4 (versions): no version's guard holds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

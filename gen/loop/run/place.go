@@ -48,7 +48,7 @@ func (h *host) bytes(v *ir.Value) ([]byte, error) {
 	}
 	in := h.stores[at.Space]
 	if in == nil {
-		return nil, fmt.Errorf("the value lies on the %s, of which the program has no plan", at.Space)
+		return nil, fmt.Errorf("the value is on the %s, but the program has no plan for that memory", at.Space)
 	}
 	memory := in.arena
 	switch at.Region {

@@ -20,7 +20,7 @@ func (c *compiler) tile(x loop.Tile) action {
 	}
 	for i, b := range []*memory{t.x, t.w, t.acc} {
 		if want := []ir.DType{m.Instr.X, m.W(), m.Instr.Acc}[i]; b.Type != want {
-			f.fail("a tile of %s, which is %s, by %s, which wants %s", b.name, b.Type, m.Instr.Name, want)
+			f.fail("a tile reads or writes %s of type %s; instruction %s wants %s", b.name, b.Type, m.Instr.Name, want)
 		}
 	}
 	if !m.Instr.Allows(m.X) || m.Instr.Blocks && !m.Broadcast() {

@@ -193,7 +193,7 @@ func TestTileChecks(t *testing.T) {
 			row := *m.Instr
 			integers.Instr, row.W = &row, ir.I8
 			return loop.Tile{Micro: &integers, X: f.x, W: f.x, Acc: f.la}
-		}, "a tile of x, which is f32, by mac, which wants i8"},
+		}, "a tile reads or writes x of type f32; instruction mac wants i8"},
 		{"lanes of X", func(f *fixture) loop.Tile {
 			lane := *m
 			lane.X = instr.Lane

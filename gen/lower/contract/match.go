@@ -30,7 +30,7 @@ func Examine(b *block.Block, t *target.Target) (_ *Contraction, refusal string) 
 	case refusal != "":
 		return nil, refusal
 	case m.Sum() != ir.F32:
-		return nil, fmt.Sprintf("it sums %s, and tiles sum f32", m.Sum())
+		return nil, fmt.Sprintf("it sums %s; tiles sum f32", m.Sum())
 	case t.Tile(ir.F32) == nil:
 		return nil, fmt.Sprintf("the facts of the chip %s name no instruction for tiles of f32", t.Name)
 	case m.Factors[0].Zero != nil || m.Factors[1].Zero != nil:
@@ -42,11 +42,11 @@ func Examine(b *block.Block, t *target.Target) (_ *Contraction, refusal string) 
 	}
 	switch {
 	case !r.W.IsWeights():
-		return nil, "non-constant operands, in an order that tiles do not read, or of few rows"
+		return nil, "its operands are not constant, and tiles cannot read their order, or they have few rows"
 	case r.X.IsWeights():
 		return nil, "both operands are constants"
 	case !match.ZeroDefault(r.X.Load):
-		return nil, "it is padded with what is not zero"
+		return nil, "its padding is not zero"
 	}
 	c := &Contraction{Block: b, Target: t, Instr: t.Tile(ir.F32), X: r.X.Load, W: r.W.Load, Weights: b.Operands[r.W.Load.Source.N], ChannelBlock: t.ChannelBlock(), InChannel: -1, InReduce: -1, Reduce: m.Reduce}
 	c.dropUnitAxes()
@@ -75,7 +75,7 @@ func (c *Contraction) take(r *match.Roles) (refusal string) {
 			continue
 		}
 		if c.Channel >= 0 {
-			return "its weights have two axes of the result, as those of a batch of products, in an order that tiles do not read"
+			return "its weights have two axes of the result, as in a batch of products, in an order that tiles cannot read"
 		}
 		c.Channel = i
 		switch r.Of[i] {
@@ -84,16 +84,16 @@ func (c *Contraction) take(r *match.Roles) (refusal string) {
 		case match.OfBoth:
 			c.Window = true
 			if c.InChannel = match.DimOf(c.X, a.Var); c.InChannel < 0 {
-				return "weights and operand share an axis that the operand does not have alone"
+				return "weights and operand share an axis that is combined with another one in the operand"
 			}
 		}
 	}
 	if c.Channel < 0 {
-		return "its weights have no axis of the result: there is nothing to keep in vectors"
+		return "its weights have no axis of the result, so there is no axis for vectors"
 	}
 	channels, ok := s.Axes[c.Channel].Extent.Const()
 	if !ok {
-		return "how many channels the result has is known at run time only"
+		return "the number of channels of the result is known only at run time"
 	}
 	if channels < 1 {
 		return "the result has no channels"
@@ -110,7 +110,7 @@ func (c *Contraction) take(r *match.Roles) (refusal string) {
 		}
 	}
 	if !c.affine() {
-		return "it is read at indices that are no sums of axes"
+		return "its indices are not sums of axes"
 	}
 	return ""
 }

@@ -35,9 +35,9 @@ func Find(s *te.Stage, operands []*ir.Value, facts sym.Facts) (_ *Match, refusal
 	l, r, ok := Multiplied(s)
 	switch {
 	case s.Update != nil || !ok:
-		return nil, "it is no contraction"
+		return nil, "it is not a contraction"
 	case !Static(s.Reduce):
-		return nil, "how long its sums are is known at run time only"
+		return nil, "the length of its sums is known only at run time"
 	}
 	return Factored(s, operands, facts, l, r)
 }

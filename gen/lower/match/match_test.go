@@ -59,7 +59,7 @@ func TestTerms(t *testing.T) {
 		"halves":            {"  input %a f16[5, 7]\n  input %b f16[7, 3]\n  %y ?[*] = MatMul.13(%a, %b)\n  output %y\n", "", false, false, ir.F32},
 		"a zero point":      {"  input %a u8[5, 7]\n  input %b s8[7, 3]\n  input %z u8[]\n  %y ?[*] = MatMulInteger.10(%a, %b, %z)\n  output %y\n", "", true, false, ir.I32},
 		"none":              {"  input %a u8[5, 7]\n  input %b s8[7, 3]\n  %y ?[*] = MatMulInteger.10(%a, %b)\n  output %y\n", "", false, false, ir.I32},
-		"no product at all": {"  input %a f32[5, 7]\n  %y ?[*] = ReduceSum.13(%a)\n  output %y\n", "it is no contraction", false, false, ir.F32},
+		"no product at all": {"  input %a f32[5, 7]\n  %y ?[*] = ReduceSum.13(%a)\n  output %y\n", "it is not a contraction", false, false, ir.F32},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := lowertest.Formed(t, strings.ReplaceAll(c.graph, "s8[", "i8["))

@@ -95,10 +95,10 @@ func refusedProduct(b *block.Block, t *target.Target) string {
 	case len(t.Dots(ir.I32)) == 0:
 		return fmt.Sprintf("the facts of the chip %s name no instruction for products of 8-bit integers", t.Name)
 	case !match.Static(b.Stage.Reduce):
-		return "how long its sums are is known at run time only"
+		return "the length of its sums is known only at run time"
 	}
 	if p, _ := product.NewProducts(b, &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}); p != nil {
 		return ""
 	}
-	return "it is no product of two 8-bit integers, each minus one zero point, that are read where they are stored, or has no rows that share columns"
+	return "it does not multiply two stored 8-bit integers, each minus one zero point, or its rows do not share columns"
 }

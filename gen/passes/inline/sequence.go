@@ -267,7 +267,7 @@ func (in *inliner) concatFromSequence(n *ir.Node) ([]*ir.Node, error) {
 		return nil, err
 	}
 	if len(parts) == 0 {
-		return nil, fmt.Errorf("the sequence is empty: what it is joined to has no shape")
+		return nil, fmt.Errorf("the sequence is empty, so the joined result has no shape")
 	}
 	if !n.Has("axis") {
 		return nil, fmt.Errorf("attribute axis is absent, but required")

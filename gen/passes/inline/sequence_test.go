@@ -120,7 +120,7 @@ func TestSequences(t *testing.T) {
 func TestSequenceErrors(t *testing.T) {
 	const split = "%s ?[*] = SplitToSequence.11(%x, @two) \"s\"\n"
 	for _, c := range []struct{ nodes, want string }{
-		{"%s ?[*] = SplitToSequence.11(%n) \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `node SplitToSequence "s": the number of tensors that it splits operand 0 into`},
+		{"%s ?[*] = SplitToSequence.11(%n) \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `node SplitToSequence "s": the number of tensors into which it splits operand 0`},
 		{split + "%y ?[*] = SequenceAt.11(%s, %p) \"at\"", `node SequenceAt "at": the length of the sequence, operand 0, or the position, operand 1, is not known`},
 		{split + "%y ?[*] = SequenceAt.11(%s, @two) \"at\"", `node SequenceAt "at": position "two" is 2; the sequence has 2 places: want -2 to 1`},
 		{split + "%y ?[*] = SequenceAt.11(%x, @two) \"at\"", `node SequenceAt "at": operand 0 ("x") is a tensor; want a sequence`},
@@ -132,7 +132,7 @@ func TestSequenceErrors(t *testing.T) {
 		{"%s ?[*] = SplitToSequence.11(%x, @wrong) \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `node SplitToSequence "s": the sizes of a split add up to the dimension`},
 		{"%s ?[*] = SplitToSequence.11(%x) {axis = 2} \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `node SplitToSequence "s": attribute axis is 2; the rank is 2`},
 		{"%s ?[*] = SplitToSequence.11(%x) {axes = 2} \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `attribute "axes" is unknown to the operator`},
-		{replaced(loopOfSequence, "TRIPS", "%p"), `node Loop "loop": the length of a sequence that its graphs use, or how often they run, is not known`},
+		{replaced(loopOfSequence, "TRIPS", "%p"), `node Loop "loop": the length of a sequence that its graphs use, or the number of their iterations, is not known`},
 		{replaced(ifOfSequences, "ELSE", "%a, %a"), `node If "if": the length of a sequence that its graphs use`},
 	} {
 		_, err := sequenceResult(t, c.nodes, 0)

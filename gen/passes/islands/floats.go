@@ -83,18 +83,18 @@ func why(g *ir.Graph, n *ir.Node, readers map[*ir.Value][]*ir.Node, facts sym.Fa
 		return reason
 	}
 	if contractions[n.Op] != nil {
-		return "its sums may exceed 32 bits, or its scales or factors are none of integer products"
+		return "its sums may exceed 32 bits, or integer products do not support its scales or factors"
 	}
 	for _, v := range n.Outputs {
 		if v == nil {
 			continue
 		}
 		if edit.IsOutput(g, v) {
-			return fmt.Sprintf("its result %s is an output of floats", ir.Show(v.Name))
+			return fmt.Sprintf("its result %s is a float output", ir.Show(v.Name))
 		}
 		for _, r := range readers[v] {
 			if r.Op != "QuantizeLinear" {
-				return fmt.Sprintf("%s reads its result as floats", r.Label())
+				return fmt.Sprintf("%s reads its result as float", r.Label())
 			}
 		}
 	}
@@ -108,16 +108,16 @@ func ofOperands(n *ir.Node) string {
 		case v == nil || !v.Type.IsFloat():
 		case v.Const != nil:
 			if contractions[n.Op] != nil && i < 2 {
-				return fmt.Sprintf("operand %d (%s) is a constant of floats", i, ir.Show(v.Name))
+				return fmt.Sprintf("operand %d (%s) is a float constant", i, ir.Show(v.Name))
 			}
 		case v.Def == nil:
-			return fmt.Sprintf("operand %d (%s) is an input of floats", i, ir.Show(v.Name))
+			return fmt.Sprintf("operand %d (%s) is a float input", i, ir.Show(v.Name))
 		case !dequantizes(v.Def):
-			return fmt.Sprintf("operand %d is the floats of %s", i, v.Def.Label())
+			return fmt.Sprintf("operand %d is the float result of %s", i, v.Def.Label())
 		case a == nil:
-			return fmt.Sprintf("operand %d has a scale or a zero point that is no constant, of blocks, or not between 2^-100 and 2^100", i)
+			return fmt.Sprintf("operand %d has a scale or a zero point that is not constant, is for blocks, or is not between 2^-100 and 2^100", i)
 		case !a.isBytes():
-			return fmt.Sprintf("operand %d has elements of type %s, of which there are no tables and no products", i, q.Type)
+			return fmt.Sprintf("operand %d has elements of type %s, which tables and products do not support", i, q.Type)
 		case !a.sole():
 			return fmt.Sprintf("operand %d has several scales or zero points", i)
 		}
@@ -129,7 +129,7 @@ func ofOperands(n *ir.Node) string {
 func ofMeaning(n *ir.Node, facts sym.Facts) string {
 	m, err := ops.Build(n, facts)
 	if err != nil || m.Call != nil {
-		return "it has no form of integers"
+		return "it has no integer form"
 	}
 	tensors := map[*ir.Value]bool{}
 	for _, v := range n.Inputs {
@@ -139,11 +139,11 @@ func ofMeaning(n *ir.Node, facts sym.Facts) string {
 	}
 	switch t := ops.NodeMapping(n, m); {
 	case len(m.Stages) > 1 || t == ops.ManyToMany || slices.ContainsFunc(m.Stages, joins):
-		return "each result is made of several elements, by functions of floats"
+		return "each result combines several elements with float functions"
 	case len(tensors) > 1:
-		return fmt.Sprintf("each result is made of %d tensors: floats in registers, between bytes that are read and written", len(tensors))
+		return fmt.Sprintf("each result combines %d tensors: bytes are read and written, floats stay in registers", len(tensors))
 	case work(m) < leastWork:
-		return "a table would take longer than the floats, which are in registers, between bytes that are read and written"
+		return "a table would be slower than floats in registers, between reads and writes of bytes"
 	}
-	return "it has parameters of several elements, and no table is of one operand alone"
+	return "it has parameters of several elements, so a table of one operand cannot compute it"
 }

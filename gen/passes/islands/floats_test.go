@@ -31,17 +31,17 @@ func TestFloats(t *testing.T) {
   %s ?[*] = Add.14(%x, %x2) "sum"
   %y ?[*] = QuantizeLinear.13(%s, @sy, @zy)
   output %y
-`, 1, `[{Add "sum" each result is made of 2 tensors: floats in registers, between bytes that are read and written}]`},
+`, 1, `[{Add "sum" each result combines 2 tensors: bytes are read and written, floats stay in registers}]`},
 		{"little to compute", `
   %n ?[*] = Neg.13(%x) "minus"
   %y ?[*] = QuantizeLinear.13(%n, @sy, @zy)
   output %y
-`, 1, `[{Neg "minus" a table would take longer than the floats, which are in registers, between bytes that are read and written}]`},
+`, 1, `[{Neg "minus" a table would be slower than floats in registers, between reads and writes of bytes}]`},
 		{"several elements", `
   %s ?[*] = Softmax.13(%x) {axis = -1} "soft"
   %y ?[*] = QuantizeLinear.13(%s, @sy, @zy)
   output %y
-`, 1, `[{Softmax "soft" each result is made of several elements, by functions of floats}]`},
+`, 1, `[{Softmax "soft" each result combines several elements with float functions}]`},
 		{"what is not quantized", `
   input %f f32[1, 4, 5, 6]
   %s ?[*] = Sigmoid.13(%f) "first"
@@ -53,19 +53,19 @@ func TestFloats(t *testing.T) {
   output %y
   output %e
   output %h
-`, 1, `[{Sigmoid "first" operand 0 ("f") is an input of floats} {Mul "second" operand 1 is the floats of Sigmoid "first"} {Exp "third" its result "e" is an output of floats} {Exp "fourth" Sqrt "fifth" reads its result as floats} {Sqrt "fifth" operand 0 is the floats of Exp "fourth"}]`},
+`, 1, `[{Sigmoid "first" operand 0 ("f") is a float input} {Mul "second" operand 1 is the float result of Sigmoid "first"} {Exp "third" its result "e" is a float output} {Exp "fourth" Sqrt "fifth" reads its result as float} {Sqrt "fifth" operand 0 is the float result of Exp "fourth"}]`},
 		{"weights of floats", `
   const @w f32[6, 2] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}
   %m ?[*] = MatMul.13(%x, @w) "dense"
   %y ?[*] = QuantizeLinear.13(%m, @sy, @zy)
   output %y
-`, 1, `[{MatMul "dense" operand 1 ("w") is a constant of floats}]`},
+`, 1, `[{MatMul "dense" operand 1 ("w") is a float constant}]`},
 		{"scales that no rewrite takes", `
   %f ?[*] = DequantizeLinear.13(%q, @negative, @zx)
   %e ?[*] = Exp.13(%f) "exp"
   %y ?[*] = QuantizeLinear.13(%e, @sy, @zy)
   output %y
-`, 1, `[{Exp "exp" operand 0 has a scale or a zero point that is no constant, of blocks, or not between 2^-100 and 2^100}]`},
+`, 1, `[{Exp "exp" operand 0 has a scale or a zero point that is not constant, is for blocks, or is not between 2^-100 and 2^100}]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := irtest.Parse(t, constants+c.nodes)

@@ -63,7 +63,7 @@ func Run(g *ir.Graph, to ir.DType, inputs []samples.Input) (*Report, error) {
 	}
 	g.Nodes = h.nodes
 	if h.report.Nodes == 0 && !h.has() {
-		return nil, fmt.Errorf("no node of the network gives f32 that may be stored in 16 bits: leave the precision out")
+		return nil, fmt.Errorf("no node of the network computes f32 that could be stored in 16 bits; leave the precision out")
 	}
 	return h.report, nil
 }
@@ -72,8 +72,8 @@ func Run(g *ir.Graph, to ir.DType, inputs []samples.Input) (*Report, error) {
 func check(g *ir.Graph) error {
 	for _, n := range g.Nodes {
 		if ops.IsQuantized(n.Op) {
-			return n.Errorf("the network is quantized, and a precision of 16 bits is for networks of floats: its integers have their type, and its scales need f32; " +
-				"leave the precision out, or give the network as it was before it was quantized")
+			return n.Errorf("the network is quantized, but a precision of 16 bits is for float networks; " +
+				"leave the precision out, or use the network from before quantization")
 		}
 	}
 	return nil
@@ -191,7 +191,7 @@ func (h *halves) narrow(n *ir.Node) (why string, err error) {
 			n.Outputs[i] = &ir.Value{Name: h.name(v), Type: h.to, Shape: v.Shape, HasShape: v.HasShape, Def: n}
 			h.half[v] = n.Outputs[i]
 		default:
-			h.made[v], h.kept[v] = true, "the operator gives it in f32"
+			h.made[v], h.kept[v] = true, "the operator computes it in f32"
 		}
 	}
 	n.Saturates = trial.Saturates
@@ -222,7 +222,7 @@ func (h *halves) narrowed(v *ir.Value) (*ir.Value, error) {
 		return h.half[v], nil
 	}
 	if !h.made[v] {
-		return nil, fmt.Errorf("the operand %s is computed by no node before it", ir.Show(v.Name))
+		return nil, fmt.Errorf("no earlier node computes the operand %s", ir.Show(v.Name))
 	}
 	x := &ir.Value{Name: name, Type: h.to, Shape: v.Shape, HasShape: v.HasShape}
 	h.cast(v, x)

@@ -111,7 +111,7 @@ func TestKept(t *testing.T) {
   %n ?[*] = Div.14(%x, %s) "divide"
   %y ?[*] = Mul.14(%n, @gain) "gain"
   output %y`, []string{
-			`Mul "square": squares may lie beyond what 16 bits hold where the operand does not`,
+			`Mul "square": squares may leave the range of 16 bits even if the operand does not`,
 			`ReduceMean "mean": it is computed with "q", which stays f32`,
 			`Add "eps": it is computed with "m", which stays f32`,
 			`Sqrt "root": it is computed with "e", which stays f32`,
@@ -125,7 +125,7 @@ func TestKept(t *testing.T) {
   %p ?[*] = Softmax.13(%a) "softmax"
   %y ?[*] = MatMul.13(%p, %v) "weigh"
   output %y`, []string{
-			`Where "mask": its constant "least" has elements up to 3.4028234663852886e+38, and f16 ends at 65504`,
+			`Where "mask": its constant "least" has elements up to 3.4028234663852886e+38; the maximum of f16 is 65504`,
 			`Softmax "softmax": it is computed with "a", which stays f32`,
 		}, map[string]ir.DType{"p.f16": ir.F16, "y.f16": ir.F16}},
 		{"a mask that is an input", `
@@ -140,7 +140,7 @@ func TestKept(t *testing.T) {
   %p ?[*] = Softmax.13(%a) "softmax"
   %y ?[*] = MatMul.13(%p, %v) "weigh"
   output %y`, []string{
-			`Unsqueeze "batch": it is computed with "mask", an input that is only added, as masks are, whose numbers may lie beyond what 16 bits hold`,
+			`Unsqueeze "batch": it is computed with "mask", an input that is only added, like a mask, and may leave the range of 16 bits`,
 			`Add "masked": it is computed with "u", which stays f32`,
 			`Softmax "softmax": it is computed with "a", which stays f32`,
 		}, map[string]ir.DType{"s.f16": ir.F16, "p.f16": ir.F16, "y.f16": ir.F16}},
@@ -154,7 +154,7 @@ func TestKept(t *testing.T) {
   %y ?[*] = Add.14(%s, %u) "masked"
   output %y
   output %u`, []string{
-			`Unsqueeze "batch": it is computed with "mask", an input that is only added, as masks are, whose numbers may lie beyond what 16 bits hold`,
+			`Unsqueeze "batch": it is computed with "mask", an input that is only added, like a mask, and may leave the range of 16 bits`,
 			`Add "masked": it is computed with "u", which stays f32`,
 		}, map[string]ir.DType{"s.f16": ir.F16, "u": ir.F32, "y": ir.F32}},
 		{"an input that is added and multiplied", `
@@ -173,8 +173,8 @@ func TestKept(t *testing.T) {
   %y ?[*] = Mul.14(%a, @small) "scale"
   output %b
   output %y`, []string{
-			`MatMul "vanishing": its constant "v" has elements of at most 1.999999987845058e-08, of which f16 has few digits or none`,
-			`Mul "scale": its constant "small" has elements of at most 9.999999747378752e-06, of which f16 has few digits or none`,
+			`MatMul "vanishing": its constant "v" has elements of at most 1.999999987845058e-08, for which f16 has few digits or rounds to 0`,
+			`Mul "scale": its constant "small" has elements of at most 9.999999747378752e-06, for which f16 has few digits or rounds to 0`,
 		}, map[string]ir.DType{"a.f16": ir.F16}},
 		{"large weights", `
   const @w f32[2, 2] = {70000, 0, 1, 2}
@@ -183,7 +183,7 @@ func TestKept(t *testing.T) {
   %y ?[*] = Tanh.13(%a) "bounded"
   %z ?[*] = Neg.13(%y) "after"
   output %z`, []string{
-			`MatMul "product": its constant "w" has elements up to 70000, and f16 ends at 65504`,
+			`MatMul "product": its constant "w" has elements up to 70000; the maximum of f16 is 65504`,
 			`Tanh "bounded": it is computed with "a", which stays f32`,
 		}, map[string]ir.DType{"y.f16": ir.F16}},
 		{"positions", `
@@ -196,9 +196,9 @@ func TestKept(t *testing.T) {
   output %s
   output %e
   output %y`, []string{
-			`Cast "float": it makes numbers of integers, of which 16 bits tell few apart`,
+			`Cast "float": it converts integers to floats, and 16 bits have few distinct ones`,
 			`Add "shift": it is computed with "f", which stays f32`,
-			`Exp "exp": its results may lie beyond what 16 bits hold where its operands do not`,
+			`Exp "exp": its results may leave the range of 16 bits even if its operands do not`,
 		}, map[string]ir.DType{"y.f16": ir.F16}},
 		{"control flow", `
   input %c bool[]
@@ -216,7 +216,7 @@ func TestKept(t *testing.T) {
       output %b
     }
   }
-  output %y`, []string{`If "choose": it is control flow: what its graphs compute keeps its type`}, map[string]ir.DType{"r.f16": ir.F16}},
+  output %y`, []string{`If "choose": it is control flow; values of its graphs keep their types`}, map[string]ir.DType{"r.f16": ir.F16}},
 		{"another type beside", `
   input %x f64[3]
   input %z f32[3]
@@ -354,7 +354,7 @@ func TestRefused(t *testing.T) {
 		{"f16 already", `
   input %x f16[3]
   %y ?[*] = Relu.14(%x) "relu"
-  output %y`, "no node of the network gives f32 that may be stored in 16 bits"},
+  output %y`, "no node of the network computes f32 that could be stored in 16 bits"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Run(parse(t, c.graph), ir.F16, nil)
@@ -392,9 +392,9 @@ func TestBF16(t *testing.T) {
   output %q`)
 	r := stored(t, g, ir.BF16)
 	assert.Equal(t, []string{
-		`Where "mask": its constant "least" has elements up to 3.4028234663852886e+38, and bf16 ends at 3.3895313892515355e+38`,
-		`Exp "exp": sums, squares and steep functions keep the digits that bf16 does not have`,
-		`Mul "square": sums, squares and steep functions keep the digits that bf16 does not have`,
+		`Where "mask": its constant "least" has elements up to 3.4028234663852886e+38; the maximum of bf16 is 3.3895313892515355e+38`,
+		`Exp "exp": sums, squares and steep functions need more digits than bf16 has`,
+		`Mul "square": sums, squares and steep functions need more digits than bf16 has`,
 	}, why(r))
 	assert.Equal(t, 2, r.Nodes)
 	assert.Contains(t, text(t, g), `%x.bf16 bf16[2] = narrow.1(%x) {to = 16}`)

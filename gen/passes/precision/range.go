@@ -85,9 +85,9 @@ func (h *halves) tooWide(v *ir.Value, r ops.Range) (string, error) {
 	case err != nil:
 		return "", err
 	case most > scalar.Greatest(h.to):
-		why = fmt.Sprintf("its constant %s has elements up to %g, and %s ends at %g", ir.Show(v.Name), most, h.to, scalar.Greatest(h.to))
+		why = fmt.Sprintf("its constant %s has elements up to %g; the maximum of %s is %g", ir.Show(v.Name), most, h.to, scalar.Greatest(h.to))
 	case most > 0 && most < least[h.to] && (r == ops.Follows || r == ops.Weighs):
-		why = fmt.Sprintf("its constant %s has elements of at most %g, of which %s has few digits or none", ir.Show(v.Name), most, h.to)
+		why = fmt.Sprintf("its constant %s has elements of at most %g, for which %s has few digits or rounds to 0", ir.Show(v.Name), most, h.to)
 	}
 	h.ranges[key] = why
 	return why, nil

@@ -70,11 +70,11 @@ func (h *halves) leaves(v *ir.Value) string {
 	case h.to != ir.F16 || v.Type != ir.F32:
 		return "" // bf16 ends where f32 does
 	case seen && most > end:
-		return fmt.Sprintf("%s reaches %.4g on the calibration's inputs, and %s ends at %g", ir.Show(v.Name), most, h.to, end)
+		return fmt.Sprintf("%s reaches %.4g on the calibration's inputs; the maximum of %s is %g", ir.Show(v.Name), most, h.to, end)
 	case seen && most*headroom > end:
-		return fmt.Sprintf("%s reaches %.4g on the calibration's inputs, and %s ends at %g: other inputs may have numbers %d times as large", ir.Show(v.Name), most, h.to, end, headroom)
+		return fmt.Sprintf("%s reaches %.4g on the calibration's inputs; the maximum of %s is %g, and other inputs may have numbers %d times as large", ir.Show(v.Name), most, h.to, end, headroom)
 	case !seen && bounded && s.most() > end:
-		return fmt.Sprintf("%s may have numbers from %.4g to %.4g, and %s ends at %g", ir.Show(v.Name), s.lo, s.hi, h.to, end)
+		return fmt.Sprintf("%s may have numbers from %.4g to %.4g; the maximum of %s is %g", ir.Show(v.Name), s.lo, s.hi, h.to, end)
 	}
 	return ""
 }
@@ -129,7 +129,7 @@ func (h *halves) spread(n *ir.Node) {
 	r, _ := ops.RangeOf(n, h.to)
 	switch {
 	case ops.Squares(n):
-		why = "squares of numbers whose size is not known"
+		why = "squares of numbers of unknown size"
 	case (r == ops.Follows || r == ops.Weighs) && !flattens[n.Op]:
 		for i, v := range n.Inputs {
 			if v != nil && v.Const == nil && !(n.Op == "Div" && i == 1) && why == "" {

@@ -23,7 +23,7 @@ func TestFar(t *testing.T) {
   %y ?[*] = Tanh.13(%b) "bounded"
   output %y`
 	reaches := func(most string) string {
-		return `"a" reaches ` + most + ` on the calibration's inputs, and f16 ends at 65504`
+		return `"a" reaches ` + most + ` on the calibration's inputs; the maximum of f16 is 65504`
 	}
 	for _, c := range []struct {
 		name, graph string
@@ -35,9 +35,9 @@ func TestFar(t *testing.T) {
 			[]string{`MatMul "product": ` + reaches("4e+05"), `MatMul "second": it reads "a", which stays f32: ` + reaches("4e+05")},
 			[]string{`MatMul "product": ` + reaches("4e+05")}, []string{"b.f16", "y.f16"}},
 		{"samples come near its end", product, []float64{100, 100, 100, 100},
-			[]string{`MatMul "product": ` + reaches("4e+04") + `: other inputs may have numbers 2 times as large`,
-				`MatMul "second": it reads "a", which stays f32: ` + reaches("4e+04") + `: other inputs may have numbers 2 times as large`},
-			[]string{`MatMul "product": ` + reaches("4e+04") + `: other inputs may have numbers 2 times as large`}, []string{"b.f16", "y.f16"}},
+			[]string{`MatMul "product": ` + reaches("4e+04") + `, and other inputs may have numbers 2 times as large`,
+				`MatMul "second": it reads "a", which stays f32: ` + reaches("4e+04") + `, and other inputs may have numbers 2 times as large`},
+			[]string{`MatMul "product": ` + reaches("4e+04") + `, and other inputs may have numbers 2 times as large`}, []string{"b.f16", "y.f16"}},
 		{"samples stay within", product, []float64{10, 10, 10, 10}, nil, nil, []string{"a.f16", "b.f16", "y.f16"}},
 		{"no samples", product, nil, nil, nil, []string{"a.f16", "b.f16", "y.f16"}},
 		{"an input", `
@@ -46,8 +46,8 @@ func TestFar(t *testing.T) {
   %a ?[*] = MatMul.13(%x, @w) "product"
   %y ?[*] = Relu.14(%a) "relu"
   output %y`, []float64{100000, 1, 2, 3},
-			[]string{`input "x": "x" reaches 1e+05 on the calibration's inputs, and f16 ends at 65504`, `MatMul "product": it reads "x", which stays f32: "x" reaches 1e+05 on the calibration's inputs, and f16 ends at 65504`},
-			[]string{`input "x": "x" reaches 1e+05 on the calibration's inputs, and f16 ends at 65504`}, []string{"a.f16", "y.f16"}},
+			[]string{`input "x": "x" reaches 1e+05 on the calibration's inputs; the maximum of f16 is 65504`, `MatMul "product": it reads "x", which stays f32: "x" reaches 1e+05 on the calibration's inputs; the maximum of f16 is 65504`},
+			[]string{`input "x": "x" reaches 1e+05 on the calibration's inputs; the maximum of f16 is 65504`}, []string{"a.f16", "y.f16"}},
 		{"bounds", `
   const @lo f32[] = {-40000}
   const @hi f32[] = {40000}
@@ -58,10 +58,10 @@ func TestFar(t *testing.T) {
   %b ?[*] = MatMul.13(%a, @w) "product"
   %y ?[*] = Tanh.13(%b) "bounded"
   output %y`, nil,
-			[]string{`Add "sum": "a" may have numbers from -8e+04 to 8e+04, and f16 ends at 65504`,
-				`MatMul "product": it reads "a", which stays f32: "a" may have numbers from -8e+04 to 8e+04, and f16 ends at 65504`,
+			[]string{`Add "sum": "a" may have numbers from -8e+04 to 8e+04; the maximum of f16 is 65504`,
+				`MatMul "product": it reads "a", which stays f32: "a" may have numbers from -8e+04 to 8e+04; the maximum of f16 is 65504`,
 				`Tanh "bounded": it is computed with "b", which stays f32`},
-			[]string{`Add "sum": "a" may have numbers from -8e+04 to 8e+04, and f16 ends at 65504`}, []string{"c.f16"}},
+			[]string{`Add "sum": "a" may have numbers from -8e+04 to 8e+04; the maximum of f16 is 65504`}, []string{"c.f16"}},
 		{"a spectrum", `
   const @w f32[4, 2] = {1, 0, 0, 0, 0, 0, 0, 1}
   const @eps f32[] = {1e-3}
@@ -73,8 +73,8 @@ func TestFar(t *testing.T) {
   %l ?[*] = Log.13(%e) "log"
   %y ?[*] = MatMul.13(%l, @v) "next"
   output %y`, nil,
-			[]string{`Mul "power": squares may lie beyond what 16 bits hold where the operand does not`,
-				`MatMul "mel": it reads "q", which stays f32: squares of numbers whose size is not known`,
+			[]string{`Mul "power": squares may leave the range of 16 bits even if the operand does not`,
+				`MatMul "mel": it reads "q", which stays f32: squares of numbers of unknown size`,
 				`Add "eps": it is computed with "a", which stays f32`, `Log "log": it is computed with "e", which stays f32`}, nil, []string{"y.f16"}},
 		{"a variance that divides", `
   input %x f32[1, 4]
@@ -86,8 +86,8 @@ func TestFar(t *testing.T) {
   %t ?[*] = Sigmoid.13(%s) "bounded"
   %y ?[*] = Neg.13(%t) "negative"
   output %y`, nil,
-			[]string{`Mul "power": squares may lie beyond what 16 bits hold where the operand does not`, `ReduceMean "mean": it is computed with "q", which stays f32`,
-				`Div "divide": it reads "m", which stays f32: squares of numbers whose size is not known`, `Add "sum": it is computed with "d", which stays f32`,
+			[]string{`Mul "power": squares may leave the range of 16 bits even if the operand does not`, `ReduceMean "mean": it is computed with "q", which stays f32`,
+				`Div "divide": it reads "m", which stays f32: squares of numbers of unknown size`, `Add "sum": it is computed with "d", which stays f32`,
 				`Sigmoid "bounded": it is computed with "s", which stays f32`}, nil, []string{"y.f16"}},
 		{"sums in place", `
   const @i i64[1, 4] = {0, 0, 1, 1}
@@ -95,7 +95,7 @@ func TestFar(t *testing.T) {
   %r ?[*] = Relu.14(%x) "relu"
   %y ?[*] = ScatterElements.18(%r, @i, %r) {axis = 1, reduction = "add"} "scatter"
   output %y`, nil,
-			[]string{`ScatterElements "scatter": it adds to results that are stored already, and sums of 16 bits would lose digits or end at the range's ends on the way`}, nil, []string{"r.f16"}},
+			[]string{`ScatterElements "scatter": it adds to stored results, and sums in 16 bits would lose digits or leave the range`}, nil, []string{"r.f16"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := parse(t, c.graph)

@@ -7,7 +7,7 @@ import (
 	"rules_dnn/gen/ops"
 )
 
-const whySummand = "an input that is only added, as masks are, whose numbers may lie beyond what 16 bits hold"
+const whySummand = "an input that is only added, like a mask, and may leave the range of 16 bits"
 
 // keepSummands leaves inputs f32 that are only added to what is computed, or chosen instead: masks of attention, whose least numbers may be far beyond
 // the range. One that is narrowed would be the type's least number, and a sum with it infinite: a row that is masked whole would have no weights.

@@ -139,7 +139,7 @@ func (p exprs) access(b *loop.Buffer, index sym.Expr, at loop.Texel) Access {
 func (p exprs) table(b *loop.Buffer, at string) (string, error) {
 	d, ok := p.d.(Tabler)
 	if !ok {
-		return "", fmt.Errorf("no %s for a table that vectors read", p.d.Name())
+		return "", fmt.Errorf("no %s for a table in a vectorized loop", p.d.Name())
 	}
 	return d.Table(b, at, p.lanes), nil
 }

@@ -79,7 +79,7 @@ func newDevices(p *plan.Program) *devices {
 func printed(p *plan.Program) error {
 	for _, l := range p.Launches() {
 		if l.Function == "" {
-			return fmt.Errorf("block %s is launched on a device: print the device's kernels first, which names them", l.Block.Label())
+			return fmt.Errorf("block %s is launched on a device, but its kernels have no names yet; print the device's kernels first", l.Block.Label())
 		}
 	}
 	return nil

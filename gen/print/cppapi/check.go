@@ -26,18 +26,18 @@ func (m *Model) check() error {
 		return fmt.Errorf("prefix %q: want a C identifier", m.Prefix)
 	}
 	if ctext.IsRuntime(m.Prefix) {
-		return fmt.Errorf("prefix %q: the runtime's names begin so; want another, as in --prefix=%s_model", m.Prefix, m.Prefix)
+		return fmt.Errorf("prefix %q: names of the runtime begin with it; want another, such as --prefix=%s_model", m.Prefix, m.Prefix)
 	}
 	for _, part := range strings.Split(m.Namespace, "::") {
 		if !identifier.MatchString(part) {
 			return fmt.Errorf("namespace %q: want C++ identifiers, joined by :: only", m.Namespace)
 		}
 		if ctext.IsTaken(part) {
-			return fmt.Errorf("namespace %q: %s is a keyword of C++, a macro, or a name of the standard library or of the runtime; want another name, as in --namespace=%s_model", m.Namespace, part, part)
+			return fmt.Errorf("namespace %q: %s is a keyword of C++, a macro, or a name of the standard library or of the runtime; want another name, such as --namespace=%s_model", m.Namespace, part, part)
 		}
 	}
 	if len(m.Variants) == 0 {
-		return fmt.Errorf("no chip: want one that the library has kernels for")
+		return fmt.Errorf("no chip; want at least one that the library has kernels for")
 	}
 	if p := m.Variants[0].Prefix; p != m.Prefix {
 		return fmt.Errorf("the first chip's profile has the prefix %q: want the model's, %q", p, m.Prefix)
@@ -101,7 +101,7 @@ func (m *Model) checkSymbols() error {
 		case s.Lo < 0 && !s.Computed || s.Lo > s.Hi:
 			return fmt.Errorf("symbol %q has the bounds %d..%d; want 0 <= lower <= upper", s.Name, s.Lo, s.Hi)
 		case !s.Computed && i > m.given():
-			return fmt.Errorf("symbol %q is given by the caller but follows computed ones", s.Name)
+			return fmt.Errorf("symbol %q is set by the caller, but follows computed ones", s.Name)
 		}
 		if err := m.checkExpr(s.Max, i); err != nil {
 			return fmt.Errorf("the bound of symbol %q: %w", s.Name, err)
@@ -130,20 +130,20 @@ func (m *Model) checkTensor(what string, t Tensor, symbols int) error {
 // bounds is to be what no run exceeds.
 func (m *Model) checkExpr(e sym.Expr, symbols int) error {
 	if e.Overflow() {
-		return fmt.Errorf("a size leaves 64 bits")
+		return fmt.Errorf("a size overflows 64 bits")
 	}
 	set := map[string]bool{}
 	e.Vars(set)
 	for i, s := range m.Symbols {
 		if s.Computed && set[s.Name] && !growsWith(e, s.Name) {
-			return fmt.Errorf("the size %s may shrink when %q, which the run computes, grows; no bound of its memory is known", e, s.Name)
+			return fmt.Errorf("the size %s may shrink when the computed %q grows, so its memory has no known bound", e, s.Name)
 		}
 		if i < symbols {
 			delete(set, s.Name)
 		}
 	}
 	for _, name := range sortedKeys(set) {
-		return fmt.Errorf("the size %s depends on %q, which is not known there", e, name)
+		return fmt.Errorf("the size %s depends on %q, which is unknown there", e, name)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (m *Model) checkDevice() error {
 		}
 	}
 	if len(d.HostInputs) != len(m.Inputs) || len(d.HostOutputs) != len(m.Outputs) {
-		return fmt.Errorf("the device knows of %d inputs and %d outputs: want %d and %d", len(d.HostInputs), len(d.HostOutputs), len(m.Inputs), len(m.Outputs))
+		return fmt.Errorf("the device has %d inputs and %d outputs; want %d and %d", len(d.HostInputs), len(d.HostOutputs), len(m.Inputs), len(m.Outputs))
 	}
 	if d.WeightsAt < 0 || d.WeightsBytes < 0 || d.WeightsAt+d.WeightsBytes > m.Weights.Bytes {
 		return fmt.Errorf("the device's constants, %d bytes at %d, are not within the weights of %d bytes", d.WeightsBytes, d.WeightsAt, m.Weights.Bytes)

@@ -95,7 +95,7 @@ func (m *Model) checkBlocks() error {
 			e.Vars(set)
 			for _, name := range sortedKeys(set) {
 				if m.symbolIndex(name) < 0 {
-					return fmt.Errorf("block %s: the size %s depends on %q, which is not known there", b.Name, e, name)
+					return fmt.Errorf("block %s: the size %s depends on %q, which is unknown there", b.Name, e, name)
 				}
 			}
 		}

@@ -88,26 +88,26 @@ func (m *Model) checkRemote() error {
 		return nil
 	}
 	if n := max(len(m.Inputs), len(m.Outputs)); n > mostBuffers {
-		return fmt.Errorf("%d inputs or outputs: a call of FastRPC has room for %d", n, mostBuffers)
+		return fmt.Errorf("%d inputs or outputs; a call of FastRPC supports %d", n, mostBuffers)
 	}
 	if m.Skeleton != nil {
 		if m.Remote != nil || m.Device != nil || m.Weights.Mode != Embed || len(m.Variants) != 1 {
-			return fmt.Errorf("a skeleton has its weights and one chip, and no device or stub")
+			return fmt.Errorf("a skeleton needs its weights and one chip, and cannot have a device or a stub")
 		}
 		return nil
 	}
 	if m.Device != nil {
-		return fmt.Errorf("a stub has no OpenCL device")
+		return fmt.Errorf("a stub cannot have an OpenCL device")
 	}
 	if len(m.Remote.Versions) == 0 {
-		return fmt.Errorf("a stub without skeletons: want a version of Hexagon, as v68")
+		return fmt.Errorf("a stub without skeletons; want a version of Hexagon, such as v68")
 	}
 	for i, v := range m.Remote.Versions {
 		if !hexagonVersion.MatchString(v) {
-			return fmt.Errorf("the version %q of Hexagon: want v and two digits, as v68", v)
+			return fmt.Errorf("the version %q of Hexagon; want v and two digits, such as v68", v)
 		}
 		if i > 0 && m.Remote.Versions[i-1] >= v {
-			return fmt.Errorf("the versions %s of Hexagon: want each once, the least capable first", strings.Join(m.Remote.Versions, ", "))
+			return fmt.Errorf("the versions %s of Hexagon; want each once, in ascending order", strings.Join(m.Remote.Versions, ", "))
 		}
 	}
 	return nil

@@ -66,16 +66,16 @@ func TestBare(t *testing.T) {
 // TestRemoteRefused: what a call, or a library on the DSP, has no place for.
 func TestRemoteRefused(t *testing.T) {
 	for want, change := range map[string]func(*Model){
-		"254 inputs or outputs: a call of FastRPC has room for 253": func(m *Model) {
+		"254 inputs or outputs; a call of FastRPC supports 253": func(m *Model) {
 			for len(m.Inputs) < 254 {
 				m.Inputs = append(m.Inputs, m.Inputs[1])
 			}
 		},
-		"a stub has no OpenCL device":                               func(m *Model) { m.Device = onDevice().Device },
-		"a stub without skeletons":                                  func(m *Model) { m.Remote.Versions = nil },
-		`the version "68" of Hexagon: want v and two digits`:        func(m *Model) { m.Remote.Versions[0] = "68" },
-		"the versions v68, v68 of Hexagon: want each once":          func(m *Model) { m.Remote.Versions[1] = "v68" },
-		"a skeleton has its weights and one chip, and no device or": func(m *Model) { m.Skeleton = &m.Remote.Identity },
+		"a stub cannot have an OpenCL device":                                           func(m *Model) { m.Device = onDevice().Device },
+		"a stub without skeletons":                                                      func(m *Model) { m.Remote.Versions = nil },
+		`the version "68" of Hexagon; want v and two digits, such as v68`:               func(m *Model) { m.Remote.Versions[0] = "68" },
+		"the versions v68, v68 of Hexagon; want each once, in ascending order":          func(m *Model) { m.Remote.Versions[1] = "v68" },
+		"a skeleton needs its weights and one chip, and cannot have a device or a stub": func(m *Model) { m.Skeleton = &m.Remote.Identity },
 	} {
 		m := remote(Embed)
 		change(m)

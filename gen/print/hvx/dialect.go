@@ -70,7 +70,7 @@ func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
 		return text, fmt.Errorf("no C with HVX intrinsics for the tile instruction %s of the chip", x.Micro.Instr.Name)
 	}
 	if x.Micro.Adds {
-		return text, fmt.Errorf("no C with HVX intrinsics for tiles that add to sums which are there")
+		return text, fmt.Errorf("no C with HVX intrinsics for tiles that add to existing sums")
 	}
 	if x.Micro.Kept != nil {
 		return text, fmt.Errorf("no C with HVX intrinsics for sums over stored kernels")

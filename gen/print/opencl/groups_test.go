@@ -91,5 +91,5 @@ func TestWorkGroupsRefused(t *testing.T) {
 	p := program(t, schedtest.Device(), d)
 	d.OpenCL.GroupItems = 16
 	_, err := opencl.Print(p, d)
-	require.EqualError(t, err, "block MatMul of work-groups: groups of 32 work-items; the device takes 16")
+	require.EqualError(t, err, "block MatMul of work-groups: groups of 32 work-items; the device allows 16")
 }

@@ -97,7 +97,7 @@ func (w *writer) program(p *planned.Program, groups *target.OpenCL) (*Source, er
 	s := &Source{IndexBytes: 4}
 	for _, c := range onDevice(p) {
 		if c.Block.Call != nil {
-			return nil, fmt.Errorf("block %s: the host processor computes it, and only kernels for the device are printed", c.Block.Label())
+			return nil, fmt.Errorf("block %s: it runs on the host; only the device's kernels can be printed", c.Block.Label())
 		}
 		k, err := plan(c.Kernel, groups)
 		if err != nil {

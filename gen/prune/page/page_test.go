@@ -27,7 +27,7 @@ func TestPage(t *testing.T) {
 	b, err := HTML(report(), nil, nil)
 	require.NoError(t, err)
 	text := string(b)
-	for _, want := range []string{"net&lt;script&gt;.onnx", "12 of 90 weights were dropped without retraining", "leave out weights that were dropped", "2.2x", "1.8x", "5 x 2 x 3 x 3",
+	for _, want := range []string{"net&lt;script&gt;.onnx", "12 of 90 weights were dropped without retraining", "skip dropped weights", "2.2x", "1.8x", "5 x 2 x 3 x 3",
 		"70.0 %", "30.0 %", "first", "w (LSTM lstm): not pruned", `<title>... .xx .xx</title>`, ">4 of 9<"} {
 		require.Contains(t, text, want)
 	}

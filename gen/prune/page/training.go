@@ -47,7 +47,7 @@ func ParseTraining(text []byte) (*Training, error) {
 	}
 	for _, r := range t.Residuals {
 		if r.Iteration < 1 || r.Iteration > mostPoints || !finite(r.Patterns) || !finite(r.Connectivity) {
-			return nil, fmt.Errorf("the log of training: layer %q has iteration %d and residuals %v and %v; want one from 1 to %d, and shares", r.Layer, r.Iteration, r.Patterns, r.Connectivity, mostPoints)
+			return nil, fmt.Errorf("the log of training: layer %q has iteration %d and residuals %v and %v; want an iteration from 1 to %d and residuals from 0 to 1", r.Layer, r.Iteration, r.Patterns, r.Connectivity, mostPoints)
 		}
 	}
 	points := 0

@@ -58,7 +58,7 @@ func predeclared() starlark.StringDict {
 func builtin(name string, f func(args starlark.Tuple) (starlark.Value, error)) *starlark.Builtin {
 	return starlark.NewBuiltin(name, func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if len(kwargs) > 0 {
-			return nil, fmt.Errorf("%s takes no arguments with names", name)
+			return nil, fmt.Errorf("%s takes no named arguments", name)
 		}
 		return f(args)
 	})
@@ -74,7 +74,7 @@ func number(v starlark.Value) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("policies compute with numbers; found %s", v.Type())
+	return fmt.Errorf("policies compute only with numbers; found %s", v.Type())
 }
 
 func addend(v starlark.Value) error {
@@ -105,7 +105,7 @@ func comparable(v starlark.Value) error {
 		return scalar(v)
 	}
 	if list.Len() > maxSequence {
-		return fmt.Errorf("a list of more than %d elements is compared", maxSequence)
+		return fmt.Errorf("a comparison of lists of more than %d elements", maxSequence)
 	}
 	for i := range list.Len() {
 		if err := scalar(list.Index(i)); err != nil {
@@ -174,7 +174,7 @@ func ranged(args starlark.Tuple) (starlark.Value, error) {
 func settings(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	facts, ok := t.Local(factsKey).(prune.Facts)
 	if !ok {
-		return nil, errors.New("settings are those of a layer: call settings() within policy(layer)")
+		return nil, errors.New("settings() is called outside policy(layer); call it within")
 	}
 	w := &wish{Wish: facts.Uniform}
 	var rate starlark.Value = starlark.Float(w.Connectivity)
@@ -201,7 +201,7 @@ func (w *wish) String() string        { return "settings" }
 func (w *wish) Type() string          { return "settings" }
 func (w *wish) Freeze()               {}
 func (w *wish) Truth() starlark.Bool  { return true }
-func (w *wish) Hash() (uint32, error) { return 0, errors.New("settings are no key") }
+func (w *wish) Hash() (uint32, error) { return 0, errors.New("settings cannot be a key") }
 
 // denseValue leaves a layer as it is.
 type denseValue struct{}
@@ -210,4 +210,4 @@ func (denseValue) String() string        { return "dense" }
 func (denseValue) Type() string          { return "dense" }
 func (denseValue) Freeze()               {}
 func (denseValue) Truth() starlark.Bool  { return false }
-func (denseValue) Hash() (uint32, error) { return 0, errors.New("dense is no key") }
+func (denseValue) Hash() (uint32, error) { return 0, errors.New("dense cannot be a key") }

@@ -79,7 +79,7 @@ func TestMistakes(t *testing.T) {
 		"return settings(-1)":                 "p.star:2:20: in policy: settings: patterns = -1; want 1 to 255",
 		"return settings(entries = 10)":       "p.star:2:20: in policy: settings: entries = 10; want 1 to 9, the kernel's taps",
 		"return settings(entries = 0)":        "p.star:2:20: in policy: settings: want both patterns and entries, or neither",
-		"x = 0.5\nreturn settings(8, 4, x)":   "p.star:3:20: in policy: settings: connectivity = 0.5; want a number of 1 or more",
+		"x = 0.5\nreturn settings(8, 4, x)":   "p.star:3:20: in policy: settings: connectivity = 0.5; want a number N of 1 or more: 1 of N kernels is kept",
 		`return settings(8, 4, float("nan"))`: "p.star:2:20: in policy: settings: connectivity = NaN",
 		`return settings(8, 4, float("inf"))`: "p.star:2:20: in policy: settings: connectivity = +Inf",
 		`fail("no", 3)`:                       "p.star:2:9: in policy: no 3",
@@ -96,11 +96,11 @@ func TestMistakes(t *testing.T) {
 		assert.ErrorContains(t, err, "p.star:", body)
 	}
 	for source, want := range map[string]string{
-		`load("x.star", "y")`:            "p.star:1:1: policies load nothing",
+		`load("x.star", "y")`:            "p.star:1:1: policies cannot load files",
 		"x = 1":                          "p.star: want a function called policy",
 		"def policy():\n  return 1":      "p.star:1:1: policy takes 0 parameters; want one",
 		"policy = 3":                     "want a function called policy",
-		"x = settings()":                 "p.star:1:13: in <toplevel>: settings are those of a layer",
+		"x = settings()":                 "p.star:1:13: in <toplevel>: settings() is called outside policy(layer); call it within",
 		strings.Repeat("#", 1<<16) + "#": "at most 65536",
 	} {
 		_, err := Parse("p.star", []byte(source))
@@ -113,10 +113,10 @@ func TestBounds(t *testing.T) {
 	nested := "x = 0\n" + strings.Repeat("x = [x, x]\n", 60)
 	for body, want := range map[string]string{
 		"for i in range(4096):\n  for j in range(4096):\n    pass": "more than 32768 steps",
-		"return [0] * 1000000000":                                  "policies compute with numbers; found list",
-		"return [0] + [1]":                                         "policies compute with numbers; found list",
+		"return [0] * 1000000000":                                  "policies compute only with numbers; found list",
+		"return [0] + [1]":                                         "policies compute only with numbers; found list",
 		"x = []\nx += [1]":                                         "found list",
-		`return "a" * 1000000000`:                                  "policies compute with numbers; found string",
+		`return "a" * 1000000000`:                                  "policies compute only with numbers; found string",
 		`return "%s" % 3`:                                          "found string",
 		"x = \"abcd\"\nfor i in range(64):\n  x = x + x":           "a string of more than 1024 bytes",
 		"x = 3\nfor i in range(64):\n  x = x * x":                  "an integer of more than 1024 bits",
@@ -139,8 +139,8 @@ func TestBounds(t *testing.T) {
 		nested + "return sorted(x)":                                "policies do not have this function",
 		nested + "return settings(x)":                              "got list, want int",
 		nested + "return x":                                        "returned list",
-		"return " + strings.Repeat("(", 20000) + "1" + strings.Repeat(")", 20000): "at most 500 deep",
-		"return " + strings.Repeat("-", 30000) + "1":                              "at most 500 deep",
+		"return " + strings.Repeat("(", 20000) + "1" + strings.Repeat(")", 20000): "expressions and statements of policies are nested deeper than 500",
+		"return " + strings.Repeat("-", 30000) + "1":                              "expressions and statements of policies are nested deeper than 500",
 	} {
 		start := time.Now()
 		_, err := decide(t, body)

@@ -28,7 +28,7 @@ func restrict(f *syntax.File) error {
 			err = node(n)
 		}
 		if err == nil && depth == maxDepth {
-			err = refuse(n, "policies nest expressions and statements at most %d deep", maxDepth)
+			err = refuse(n, "expressions and statements of policies are nested deeper than %d", maxDepth)
 		}
 		if err == nil {
 			depth++
@@ -47,7 +47,7 @@ func refuse(n syntax.Node, format string, args ...any) error {
 func node(n syntax.Node) error {
 	switch n := n.(type) {
 	case *syntax.LoadStmt:
-		return refuse(n, "policies load nothing")
+		return refuse(n, "policies cannot load files")
 	case *syntax.SliceExpr:
 		return refuse(n, "policies have no slices: use an index, startswith or endswith")
 	case *syntax.Literal:

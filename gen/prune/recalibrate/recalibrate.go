@@ -83,12 +83,12 @@ func (c *calibration) check() error {
 			case v == nil || v.Const == nil || !v.Const.Type.IsFloat() || len(v.Const.Shape) != 1:
 				return n.Errorf("its mean and variance are not constants of the model, so they cannot be recalibrated")
 			case c.uses[v] != 1:
-				return n.Errorf("its statistics %s are read elsewhere, too, so they cannot be recalibrated: give each reader its own", ir.Show(v.Name))
+				return n.Errorf("its statistics %s have other readers, so they cannot be recalibrated; store separate statistics for each reader", ir.Show(v.Name))
 			}
 		}
 	}
 	if c.left == 0 {
-		return errors.New("the model has no BatchNormalization to recalibrate: export it before they are folded into weights, or leave the calibration out")
+		return errors.New("the model has no BatchNormalization to recalibrate; export it before BatchNormalizations are folded into weights, or leave the calibration out")
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func statistics(operands [][]*ir.Tensor, channels int) (m, v []float64, err erro
 		for _, o := range operands {
 			x := o[0]
 			if len(x.Shape) < 2 || x.Shape[1] != int64(channels) {
-				return fmt.Errorf("its operand has shape %v, and %d channels of statistics", x.Shape, channels)
+				return fmt.Errorf("its operand has shape %v, but its statistics have %d channels", x.Shape, channels)
 			}
 			elements, err := edit.Floats(x)
 			if err != nil {

@@ -118,13 +118,13 @@ func TestNormalised(t *testing.T) {
 // TestRefused: inputs of other shapes, and networks without statistics of their own.
 func TestRefused(t *testing.T) {
 	for want, tensors := range map[string]map[string]*ir.Tensor{
-		"the file has no tensor \"x\"":    {"z": images(4)},
-		"the file has 2 tensors":          {"x": images(4), "z": images(4)},
-		"want a multiple of 4":            {"x": images(5)},
-		"type f16; the model wants f32":   {"x": {Type: ir.F16, Shape: []int64{4, 3, 4, 4}, Data: make([]byte, 384)}},
-		"of the first dimension any mult": {"x": edit.FloatTensor(ir.F32, make([]float64, 4*48), 4, 3, 2, 8)},
-		"the model wants [4 3 4 4]":       {"x": edit.FloatTensor(ir.F32, make([]float64, 48), 48)},
-		"it has no elements":              {"x": edit.FloatTensor(ir.F32, nil, 0, 3, 4, 4)},
+		"the file has no tensor \"x\"":         {"z": images(4)},
+		"the file has 2 tensors":               {"x": images(4), "z": images(4)},
+		"want a multiple of 4":                 {"x": images(5)},
+		"type f16; the model wants f32":        {"x": {Type: ir.F16, Shape: []int64{4, 3, 4, 4}, Data: make([]byte, 384)}},
+		"or a multiple of the first dimension": {"x": edit.FloatTensor(ir.F32, make([]float64, 4*48), 4, 3, 2, 8)},
+		"the model wants [4 3 4 4]":            {"x": edit.FloatTensor(ir.F32, make([]float64, 48), 48)},
+		"it has no elements":                   {"x": edit.FloatTensor(ir.F32, nil, 0, 3, 4, 4)},
 	} {
 		_, err := samples.Read(network(t, "4"), file(t, tensors))
 		require.ErrorContains(t, err, want)
@@ -139,7 +139,7 @@ func TestRefused(t *testing.T) {
 	}
 	require.NoError(t, run(func(*ir.Graph) {}))
 	require.ErrorContains(t, run(func(g *ir.Graph) { g.Nodes = g.Nodes[:1]; g.Outputs[0] = g.Nodes[0].Outputs[0] }), "no BatchNormalization to recalibrate")
-	require.ErrorContains(t, run(func(g *ir.Graph) { g.Nodes[1].Inputs[3] = g.Nodes[1].Inputs[1] }), "are read elsewhere, too")
+	require.ErrorContains(t, run(func(g *ir.Graph) { g.Nodes[1].Inputs[3] = g.Nodes[1].Inputs[1] }), "so they cannot be recalibrated")
 	require.ErrorContains(t, run(func(g *ir.Graph) { g.Nodes[1].Inputs[3] = g.Inputs[0] }), "are not constants of the model")
 	require.ErrorContains(t, run(func(g *ir.Graph) {
 		w := g.Nodes[2].Inputs[1].Const

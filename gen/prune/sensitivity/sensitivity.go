@@ -18,7 +18,7 @@ import (
 // out; those that the options leave as they are lose nothing.
 func Measure(g *ir.Graph, layers []*prune.Layer, o prune.Options, inputs []samples.Input, labels []int64) (*prune.Sensitivity, error) {
 	if len(g.Outputs) == 0 || len(labels) == 0 || len(inputs) == 0 {
-		return nil, errors.New(`sensitivity is what labelled inputs lose: want a tensor "labels" of integers beside them, the class of each row of the model's first output`)
+		return nil, errors.New(`sensitivity needs labelled inputs; add a tensor "labels" of integers, the class of each row of the model's first output`)
 	}
 	plan, err := prune.Choose(layers, o, nil)
 	if err != nil {
@@ -44,7 +44,7 @@ func Measure(g *ir.Graph, layers []*prune.Layer, o prune.Options, inputs []sampl
 		labels = left
 	}
 	if len(labels) > 0 {
-		return nil, fmt.Errorf("%d labels are left over: the model's first output has fewer rows than there are labels", len(labels))
+		return nil, fmt.Errorf("%d labels have no row: the model's first output has fewer rows than labels", len(labels))
 	}
 	out := &prune.Sensitivity{Inputs: m.dense.rows, Loss: m.dense.loss(), Accuracy: m.dense.accuracy()}
 	for _, a := range m.alone {

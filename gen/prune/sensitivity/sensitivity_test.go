@@ -187,12 +187,12 @@ func TestRefused(t *testing.T) {
 		change    func(in []samples.Input, labels *[]int64)
 		want      string
 	}{
-		{"no labels", logits, func(_ []samples.Input, l *[]int64) { *l = nil }, `want a tensor "labels" of integers beside them`},
-		{"too few labels", logits, func(_ []samples.Input, l *[]int64) { *l = (*l)[:6] }, `output "6" has more rows than there are labels`},
-		{"too many labels", logits, func(_ []samples.Input, l *[]int64) { *l = append(*l, 1, 1) }, "2 labels are left over"},
+		{"no labels", logits, func(_ []samples.Input, l *[]int64) { *l = nil }, `sensitivity needs labelled inputs`},
+		{"too few labels", logits, func(_ []samples.Input, l *[]int64) { *l = (*l)[:6] }, `output "6" has more rows than labels`},
+		{"too many labels", logits, func(_ []samples.Input, l *[]int64) { *l = append(*l, 1, 1) }, "2 labels have no row: the model's first output has fewer rows than labels"},
 		{"no such class", logits, func(_ []samples.Input, l *[]int64) { (*l)[2] = 3 }, `label 3; output "6" has classes 0 to 2`},
 		{"a class below 0", logits, func(_ []samples.Input, l *[]int64) { (*l)[2] = -1 }, "label -1"},
-		{"no classes", "output %3\n", func([]samples.Input, *[]int64) {}, `output "3" is no table of rows, one for each image, of classes`},
+		{"no classes", "output %3\n", func([]samples.Input, *[]int64) {}, `output "3" is not a table of images by classes, so its loss cannot be measured`},
 		{"not finite", logits, func(in []samples.Input, _ *[]int64) {
 			in[0]["x"] = edit.FloatTensor(ir.F32, slicesOf(math.Inf(1), 200), 4, 2, 5, 5)
 		}, "values that are not finite on these inputs"},

@@ -25,7 +25,7 @@ const leastProbability = 1e-30
 // Softmax, probabilities.
 func (t *tally) add(v *ir.Value, y *ir.Tensor, labels []int64) ([]int64, error) {
 	if y == nil || len(y.Shape) != 2 || y.Shape[1] < 1 {
-		return nil, fmt.Errorf("output %s is no table of rows, one for each image, of classes: what it loses cannot be measured", ir.Show(v.Name))
+		return nil, fmt.Errorf("output %s is not a table of images by classes, so its loss cannot be measured", ir.Show(v.Name))
 	}
 	values, err := edit.Floats(y)
 	if err != nil {
@@ -33,7 +33,7 @@ func (t *tally) add(v *ir.Value, y *ir.Tensor, labels []int64) ([]int64, error) 
 	}
 	rows, classes := int(y.Shape[0]), int(y.Shape[1])
 	if rows > len(labels) {
-		return nil, fmt.Errorf("output %s has more rows than there are labels", ir.Show(v.Name))
+		return nil, fmt.Errorf("output %s has more rows than labels", ir.Show(v.Name))
 	}
 	probabilities := v.Def != nil && v.Def.Op == "Softmax"
 	for i := range rows {

@@ -107,7 +107,7 @@ func processors(table *dict) (map[string][]any, error) {
 		data, err := encode(entry.values["runs"])
 		var of []string
 		if err != nil || !isDict || json.Unmarshal(data, &of) != nil {
-			return nil, fmt.Errorf("%s: runs: want names of chips, beside facts", name)
+			return nil, fmt.Errorf("%s: runs: want names of chips, and facts", name)
 		}
 		for _, chip := range of {
 			if _, ok := table.values[chip]; !ok {
@@ -149,7 +149,7 @@ func chip(name string, value any, runsOn []any) (Chip, error) {
 	}
 	for _, key := range []string{"name", "copts", "runs_on"} {
 		if _, ok := facts.values[key]; ok {
-			return c, fmt.Errorf("facts has %s, which the entry gives", key)
+			return c, fmt.Errorf("facts has %s, which the entry sets itself", key)
 		}
 	}
 	if runsOn != nil {

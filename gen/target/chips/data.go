@@ -83,7 +83,7 @@ func at(n syntax.Node, err error) error {
 }
 
 func refused(n syntax.Node, what string) error {
-	return at(n, fmt.Errorf("%s does not belong here: this file is data, NAME = VALUE of literals, names, +, | and *", what))
+	return at(n, fmt.Errorf("%s is not allowed here; this file has only NAME = VALUE of literals, names, +, | and *", what))
 }
 
 func (s scope) value(expr syntax.Expr) (any, error) {
@@ -109,7 +109,7 @@ func literal(e *syntax.Literal) (any, error) {
 	case string, int64, float64:
 		return v, nil
 	}
-	return nil, at(e, fmt.Errorf("%s is no number that this file may hold", e.Raw))
+	return nil, at(e, fmt.Errorf("%s is not a number that this file may contain", e.Raw))
 }
 
 func (s scope) name(e *syntax.Ident) (any, error) {
@@ -120,7 +120,7 @@ func (s scope) name(e *syntax.Ident) (any, error) {
 	if v, ok := s[e.Name]; ok {
 		return v, nil
 	}
-	return nil, at(e, fmt.Errorf("%s is not given before", e.Name))
+	return nil, at(e, fmt.Errorf("%s is not defined before its use", e.Name))
 }
 
 func (s scope) list(e *syntax.ListExpr) (any, error) {
@@ -144,10 +144,10 @@ func (s scope) dict(e *syntax.DictExpr) (any, error) {
 		}
 		name, ok := key.(string)
 		if !ok {
-			return nil, at(pair, fmt.Errorf("a key is no string"))
+			return nil, at(pair, fmt.Errorf("a key is not a string"))
 		}
 		if _, ok := out.values[name]; ok {
-			return nil, at(pair, fmt.Errorf("the key %q is there twice", name))
+			return nil, at(pair, fmt.Errorf("the key %q occurs twice", name))
 		}
 		value, err := s.value(pair.Value)
 		if err != nil {

@@ -132,11 +132,11 @@ func mnist(files [][]byte) (*train.Images, error) {
 	for i := 0; i < len(files); i += 2 {
 		images, labels := files[i], files[i+1]
 		if len(images) < 16 || len(labels) < 8 || word(images, 0) != idxImages || word(labels, 0) != idxLabels {
-			return nil, fmt.Errorf("files %d and %d are no pair of MNIST's images and labels", i, i+1)
+			return nil, fmt.Errorf("files %d and %d are not a pair of MNIST's images and labels", i, i+1)
 		}
 		n, rows, columns := int64(word(images, 1)), int64(word(images, 2)), int64(word(images, 3))
 		if rows > 1<<12 || columns > 1<<12 || int64(len(images)) != 16+n*rows*columns || int64(len(labels)) != 8+n || int64(word(labels, 1)) != n {
-			return nil, fmt.Errorf("files %d and %d: %d images of %d x %d do not fit %d and %d bytes", i, i+1, n, rows, columns, len(images), len(labels))
+			return nil, fmt.Errorf("files %d and %d: %d images of %d x %d do not match their sizes, %d and %d bytes", i, i+1, n, rows, columns, len(images), len(labels))
 		}
 		out.Shape = []int64{1, rows, columns}
 		out.Pixels, out.Classes = append(out.Pixels, images[16:]...), append(out.Classes, labels[8:]...)

@@ -70,8 +70,8 @@ func TestBroken(t *testing.T) {
 		`{"kind": "cifar10", "train": ["none"]}`:                          "none",
 		`{"kind": "cifar10", "train": ["short"]}`:                         "a file of 100 bytes; CIFAR-10's binary files have a multiple of 3073",
 		`{"kind": "mnist", "train": ["images"]}`:                          "1 files; MNIST's are pairs, images before labels",
-		`{"kind": "mnist", "train": ["labels", "images"]}`:                "are no pair of MNIST's images and labels",
-		`{"kind": "mnist", "train": ["images", "labels"]}`:                "2 images of 1 x 2 do not fit 19 and 10 bytes",
+		`{"kind": "mnist", "train": ["labels", "images"]}`:                "files 0 and 1 are not a pair of MNIST's images and labels",
+		`{"kind": "mnist", "train": ["images", "labels"]}`:                "files 0 and 1: 2 images of 1 x 2 do not match their sizes, 19 and 10 bytes",
 		`{"kind": "cifar10", "train": ["bin"], "mean": [1]}`:              "1 means and 0 deviations for images of 3 channels",
 		`{"kind": "cifar10", "train": ["bin"], "test": ["bin", "short"]}`: "data: test: a file of 100 bytes",
 	} {

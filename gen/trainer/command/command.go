@@ -23,11 +23,11 @@ import (
 // Usage is what the commands are.
 const Usage = `  FOLDER                            the built-in trainer: runs the job in a folder (docs/trainers.md)
   fit -model=M -data=D ...          trains a network
-  admm -model=M -data=D ...         prunes a network by ADMM
-  update -plan=P ...                the same for the rule dnn_prune, of which it writes the files
-  check -model=M -data=D -- T...    holds the trainer T against the protocol
+  admm -model=M -data=D ...         prunes a network with ADMM
+  update -plan=P ...                the same for the rule dnn_prune, and writes its files
+  check -model=M -data=D -- T...    checks that the trainer T follows the protocol
 
-Commands but the first take -help, and a trainer's command after --; without one the built-in trainer trains.
+All commands but the first take -help, and a trainer's command after --; the default is the built-in trainer.
 `
 
 // Run runs a command. What it tells goes to out.
@@ -46,7 +46,7 @@ func Run(args []string, out io.Writer) error {
 		return command(c, args[1:])
 	}
 	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
-		return fmt.Errorf("%q is no command; want one of\n\n%s", args[0], Usage)
+		return fmt.Errorf("%q is not a command; want one of\n\n%s", args[0], Usage)
 	}
 	return trainer.Serve(args[0], out)
 }
@@ -71,11 +71,11 @@ func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 func newCommon(name string, out io.Writer) *common {
 	c := &common{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), out: out}
 	c.StringVar(&c.model, "model", "", "the ONNX model")
-	c.StringVar(&c.data, "data", "", "a JSON file that says which images, as docs/trainers.md describes; its paths are relative to it")
-	c.Var(&c.images, "image", "`NAME=PATH` of a file that the data name, where it lies elsewhere; may be repeated")
-	c.StringVar(&c.folder, "folder", "", "where jobs are run; run again there, they go on. Default: a folder that is removed at the end")
-	c.IntVar(&c.workers, "workers", 0, "threads; 0: as many as there are processors")
-	c.BoolVar(&c.quiet, "quiet", false, "print nothing but the end")
+	c.StringVar(&c.data, "data", "", "a JSON file that lists the images, as in docs/trainers.md; its paths are relative to it")
+	c.Var(&c.images, "image", "`NAME=PATH` of a file in the data that is at another path; may be repeated")
+	c.StringVar(&c.folder, "folder", "", "folder where jobs run; a second run continues them. Default: a folder that is removed at the end")
+	c.IntVar(&c.workers, "workers", 0, "number of threads; 0: the number of processors")
+	c.BoolVar(&c.quiet, "quiet", false, "print only the result")
 	return c
 }
 
@@ -95,7 +95,7 @@ func (c *common) close() {
 }
 
 func (c *common) patience() *time.Duration {
-	return c.Duration("patience", time.Hour, "for how long a trainer may print nothing")
+	return c.Duration("patience", time.Hour, "maximum time in which a trainer prints nothing")
 }
 
 // in is a path that is given, or a name in the folder, unless that goes.
@@ -216,7 +216,7 @@ func settings(text string, to any) error {
 
 // fit trains a network, and writes it with its weights.
 func fit(c *common, args []string) error {
-	text := c.String("settings", "{}", "JSON: epochs, batch, learning_rate, ... as in docs/trainers.md; or @FILE that holds it")
+	text := c.String("settings", "{}", "JSON: epochs, batch, learning_rate, ... as in docs/trainers.md; or @FILE that contains it")
 	out := c.String("out", "", "where the trained ONNX model goes; default: trained.onnx in the folder")
 	patience := c.patience()
 	if err := c.Parse(args); err != nil {
@@ -262,7 +262,7 @@ func pick(command []string, patience time.Duration, log io.Writer) trainer.Train
 // check holds a trainer against the protocol.
 func check(c *common, args []string) error {
 	patience := c.patience()
-	text := c.String("settings", "{}", "JSON: settings of training, as in docs/trainers.md; or @FILE that holds them")
+	text := c.String("settings", "{}", "JSON: settings of training, as in docs/trainers.md; or @FILE that contains them")
 	if err := c.Parse(args); err != nil {
 		return err
 	}

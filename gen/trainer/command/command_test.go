@@ -225,7 +225,7 @@ func TestUpdate(t *testing.T) {
 	err := Run([]string{"update", "-plan=update.plan", "-folder=" + t.TempDir()}, &out)
 	require.ErrorContains(t, err, "this trainer fails")
 	t.Setenv("BUILD_WORKSPACE_DIRECTORY", "")
-	require.ErrorContains(t, Run([]string{"update", "-plan=update.plan"}, &out), "want BUILD_WORKSPACE_DIRECTORY")
+	require.ErrorContains(t, Run([]string{"update", "-plan=update.plan"}, &out), "BUILD_WORKSPACE_DIRECTORY is not set, so the workspace to write is unknown")
 }
 
 // TestRefused: mistakes in options are told before anything is trained.
@@ -237,7 +237,7 @@ func TestRefused(t *testing.T) {
 		args []string
 	}{
 		{"no command", nil},
-		{`"prune" is no command`, []string{"prune", "x"}},
+		{`"prune" is not a command`, []string{"prune", "x"}},
 		{"want -model and -data", []string{"fit"}},
 		{"want -out, or -folder", append([]string{"fit"}, options...)},
 		{"want -out-masks, or -folder", append([]string{"admm", "-out=x.onnx"}, options...)},
@@ -245,8 +245,8 @@ func TestRefused(t *testing.T) {
 		{"-pruning: open none", append([]string{"admm", folder, "-pruning=@none"}, options...)},
 		{"share = 3", append([]string{"admm", folder, `-pruning={"share": 3}`}, options...)},
 		{"nothing is pruned", append([]string{"admm", folder, `-pruning={"patterns": 0}`}, options...)},
-		{"-choose: the built-in trainer chooses no masks while it trains", append([]string{"admm", folder, "-choose=3"}, options...)},
-		{"rho is 1, growing 10 times up to 0.1", append([]string{"admm", folder, "-rho=1"}, options...)},
+		{"-choose: the built-in trainer cannot choose masks while it trains", append([]string{"admm", folder, "-choose=3"}, options...)},
+		{"rho is 1, its growth 10 and its maximum 0.1", append([]string{"admm", folder, "-rho=1"}, options...)},
 		{"-image=images.bin: want NAME=PATH", append([]string{"fit", folder, "-image=images.bin"}, options...)},
 		{"want the trainer's command after --", append([]string{"check", folder}, options...)},
 	} {

@@ -47,20 +47,20 @@ func runADMM(c *common, args []string) error {
 func newPruneFlags(c *common) *pruneFlags {
 	f := &pruneFlags{common: c}
 	d := admm.Defaults()
-	f.StringVar(&f.pruning, "pruning", "{}", "JSON: what dnn_pruning says of patterns and connectivity; or @FILE that holds it")
+	f.StringVar(&f.pruning, "pruning", "{}", "JSON: patterns, connectivity and more, as in dnn_pruning; or @FILE that contains it")
 	f.StringVar(&f.policy, "policy", "", "a file in Starlark that decides for each layer, as `dnnc prune --help` describes")
-	f.StringVar(&f.samples, "samples", "", "a safetensors file of labelled inputs, by which each layer's sensitivity is measured for the policy, as `dnnc prune --help` describes")
-	f.IntVar(&f.iterations, "iterations", d.Iterations, "iterations of ADMM")
-	f.IntVar(&f.steps, "steps", d.Steps, "masked trainings after them, with -settings, in which kernels are dropped a few at a time")
+	f.StringVar(&f.samples, "samples", "", "a safetensors file of labelled inputs, on which each layer's sensitivity is measured for the policy, as `dnnc prune --help` describes")
+	f.IntVar(&f.iterations, "iterations", d.Iterations, "number of iterations of ADMM")
+	f.IntVar(&f.steps, "steps", d.Steps, "number of masked trainings after them, with -settings; each drops a few more kernels")
 	f.IntVar(&f.epochs, "epochs", d.Epochs, "epochs of each iteration and step")
 	f.IntVar(&f.retrain, "retrain", d.Retrain, "epochs of masked training at the end")
-	f.IntVar(&f.choose, "choose", d.Choose, "of these the first ones, in which the trainer chooses the masks anew; 0: the masks are there before")
-	f.IntVar(&f.every, "every", d.Every, "how many steps are between two choices of the masks")
-	f.Float64Var(&f.fade, "fade", d.Fade, "weight of a quadratic term that pulls what is dropped to 0 while the trainer chooses the masks")
+	f.IntVar(&f.choose, "choose", d.Choose, "the first N of these, in which the trainer chooses the masks; 0: the masks are chosen before")
+	f.IntVar(&f.every, "every", d.Every, "number of steps between two choices of the masks")
+	f.Float64Var(&f.fade, "fade", d.Fade, "weight of a quadratic term that pulls dropped weights to 0 while the trainer chooses the masks")
 	f.Float64Var(&f.rho, "rho", d.Rho, "weight of the quadratic terms in the first iteration")
-	f.Float64Var(&f.growth, "growth", d.Growth, "how many times as large rho is in each further iteration")
-	f.Float64Var(&f.most, "most", d.Most, "how large rho gets at most")
-	f.StringVar(&f.settings, "settings", "{}", "JSON: settings of training, as in docs/trainers.md; or @FILE that holds them")
+	f.Float64Var(&f.growth, "growth", d.Growth, "factor by which rho grows in each further iteration")
+	f.Float64Var(&f.most, "most", d.Most, "maximum of rho")
+	f.StringVar(&f.settings, "settings", "{}", "JSON: settings of training, as in docs/trainers.md; or @FILE that contains them")
 	f.StringVar(&f.retrained, "retrain-settings", "", "other settings of the masked training at the end; default: the same")
 	f.StringVar(&f.out, "out", "", "where the pruned ONNX model goes; default: pruned.onnx in the folder")
 	f.StringVar(&f.outMasks, "out-masks", "", "where its masks go; default: pruned.masks in the folder")
@@ -75,7 +75,7 @@ func (f *pruneFlags) run() error {
 		return err
 	}
 	if f.choose > 0 && len(f.trainer()) == 0 {
-		return errors.New("-choose: the built-in trainer chooses no masks while it trains; name one that does, as trainers/pytorch, after --, or leave it out")
+		return errors.New("-choose: the built-in trainer cannot choose masks while it trains; name one that can, such as trainers/pytorch, after --, or leave the option out")
 	}
 	if err := f.outputs(); err != nil {
 		return err

@@ -25,7 +25,7 @@ type updatePlan struct {
 // update prunes as a plan says, and writes into the workspace. Further arguments are those of `admm`.
 func update(c *common, args []string) error {
 	f := newPruneFlags(c)
-	path := f.String("plan", "", "what the rule dnn_prune wrote")
+	path := f.String("plan", "", "the file that the rule dnn_prune wrote")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func update(c *common, args []string) error {
 	}
 	root := os.Getenv("BUILD_WORKSPACE_DIRECTORY")
 	if root == "" {
-		return errors.New("want BUILD_WORKSPACE_DIRECTORY, which `bazel run` sets: files of the workspace are written")
+		return errors.New("BUILD_WORKSPACE_DIRECTORY is not set, so the workspace to write is unknown; use `bazel run`, which sets it")
 	}
 	// The caller's come later, and count.
 	own := []string{"-out=" + filepath.Join(root, plan.Out), "-out-masks=" + filepath.Join(root, plan.Masks), "-out-log=" + filepath.Join(root, plan.Log)}
@@ -58,7 +58,7 @@ func update(c *common, args []string) error {
 		if f.folder, err = cache(root, plan.Name); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.out, "checkpoints are in %s: started again this goes on\n", f.folder)
+		fmt.Fprintf(c.out, "checkpoints are in %s; a second run continues there\n", f.folder)
 	}
 	if err := f.run(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func readPlan(path string) (*updatePlan, error) {
 func cache(root, name string) (string, error) {
 	home, err := os.UserCacheDir()
 	if err != nil {
-		return "", fmt.Errorf("%w; say by -folder=PATH where checkpoints go", err)
+		return "", fmt.Errorf("%w; name a folder for checkpoints with -folder=PATH", err)
 	}
 	sum := sha256.Sum256([]byte(root + "\x00" + name))
 	folder := filepath.Join(home, "rules_dnn", "prune", hex.EncodeToString(sum[:8]))

@@ -25,7 +25,7 @@ type Block struct {
 	Mark string
 	// Name is the file's, for File.
 	Name string
-	// Reason says why commands do not run, for Skip and RootSkip.
+	// Reason states why commands do not run, for Skip and RootSkip.
 	Reason string
 	Text   string
 }

@@ -1,5 +1,5 @@
-// Package fill gives weights to an ONNX model whose own were taken out: numbers that a formula makes of what the model says of
-// each tensor, the same on every machine.
+// Package fill adds weights to an ONNX model whose own were removed. A formula computes the
+// numbers from the model's description of each tensor, so they are the same on every machine.
 package fill
 
 import (
@@ -10,8 +10,9 @@ import (
 	"rules_dnn/gen/onnx"
 )
 
-// File writes the model in with weights to out. Where data is a path, all weights that it makes go to that file, which must be in out's folder;
-// where it is empty, weights of more than 1 GB go to a file called like out with ".data" after it.
+// File writes the model in with weights to out. If data is a path in the folder of out, all new
+// weights go to that file. If data is empty, weights of more than 1 GB go to a file named like out
+// with ".data" after it.
 func File(in, out, data string) error {
 	always := data != ""
 	if !always {

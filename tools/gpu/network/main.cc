@@ -228,7 +228,7 @@ class Network {
   }
 
  private:
-  // What is seen of a run.
+  // The observations of a run.
   struct Seen {
     std::vector<double> ms;
     std::vector<int> calls;

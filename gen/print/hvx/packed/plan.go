@@ -50,7 +50,7 @@ func supported(m *loop.MicroKernel) error {
 	case m.X != f.x:
 		return fmt.Errorf("no packets of %s with X as %s", m.Instr.Name, m.X)
 	case m.Adds:
-		return fmt.Errorf("no packets that add to sums which are there")
+		return fmt.Errorf("no packets that add to existing sums")
 	case m.Kept != nil || m.Stored != ir.Invalid || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0:
 		return fmt.Errorf("no packets of stored kernels, converted weights or fetches")
 	case m.Rows*m.Vectors > 31:
@@ -84,7 +84,7 @@ func bodies(m *loop.MicroKernel) ([]body, error) {
 		k := loops[len(loops)-1]
 		loops = loops[:len(loops)-1]
 		if n := int64(len(inner)) * each; k.Extent > mostProducts/n {
-			return nil, fmt.Errorf("%d times %d products in the innermost loops are more than a body holds", k.Extent, n)
+			return nil, fmt.Errorf("%d times %d products in the innermost loops are more than the maximum of a body", k.Extent, n)
 		}
 		inner = repeated(inner, k, k.Extent)
 	}
@@ -92,7 +92,7 @@ func bodies(m *loop.MicroKernel) ([]body, error) {
 		return []body{{points: inner, count: 1}}, nil
 	}
 	if loops[0].Extent > mostTimes {
-		return nil, fmt.Errorf("a loop runs %d times, and %d at most in packets", loops[0].Extent, mostTimes)
+		return nil, fmt.Errorf("a loop runs %d times; packets allow at most %d", loops[0].Extent, mostTimes)
 	}
 	var out []body
 	for k, u := loops[0], int64(1); u <= min(k.Extent, someProducts); u++ {
