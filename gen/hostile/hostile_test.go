@@ -19,7 +19,7 @@ import (
 var (
 	seed  = flag.Uint64("seed", 1, "seed of what the cases choose")
 	only  = flag.String("only", "", "take only these classes, or cases whose CLASS/NAME contains this text, separated by commas")
-	most  = flag.Int("most", 0, "take at most this many cases of each class, spread over it; 0: as many as whole says")
+	most  = flag.Int("most", 0, "take at most this many cases of each class, spread over it; 0: see -whole")
 	whole = flag.Bool("whole", false, "take all cases; by default, a third of each class that has more than 60")
 	copts = flag.String("copts", "-O1 -fsanitize=undefined -fno-sanitize-recover=all", "flags of the C++ compiler, separated by spaces")
 )
@@ -49,7 +49,8 @@ func (a *attempt) label() string { return a.Class + "/" + a.Name }
 // parts is the number of tests that share the cases, so that Bazel may run them as shards.
 const parts = 4
 
-// chosen returns the cases of one part that the flags ask for: every parts-th, beginning with case number part.
+// chosen returns the cases of one part that the flags ask for: every parts-th, beginning with case
+// number part.
 func chosen(t *testing.T, part int) []*attempt {
 	all, err := Cases(*seed)
 	require.NoError(t, err)

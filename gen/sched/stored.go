@@ -65,7 +65,7 @@ func (s *Schedule) Nonzeros(w *Work, n int) (*Nonzeros, error) {
 	case reads != 1:
 		return nil, fmt.Errorf("it reads encoded constants %d times; loops over stored weights support one", reads)
 	case !factor(st, load):
-		return nil, fmt.Errorf("weights that operand %d does not store count as zero, but the stage is not a sum of products with it", z.Operand)
+		return nil, fmt.Errorf("weights that operand %d does not store count as zero, but the stage is not a contraction with it", z.Operand)
 	}
 	e, err := fkw.Parse(s.Place(w, load.Source).Encoding)
 	if err != nil {

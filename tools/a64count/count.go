@@ -1,4 +1,5 @@
-// Package a64count counts what a 64-bit ARM program executes under QEMU: instructions, multiply-adds, loads and stores, by function.
+// Package a64count counts what a 64-bit ARM program executes under QEMU: instructions,
+// multiply-adds, loads and stores, by function.
 //
 // Counts do not know latencies, caches, or how many instructions a processor issues at once.
 package a64count
@@ -20,7 +21,8 @@ import (
 //go:embed plugin/plugin.c
 var plugin string
 
-// clockGettime is the number of the system call by which our programs read the clock before and after each run.
+// clockGettime is the number of the system call by which our programs read the clock before and
+// after each run.
 const clockGettime = "113"
 
 // Counter counts one program.
@@ -29,8 +31,9 @@ type Counter struct {
 	seen         int // intervals before the last call of LastRun
 }
 
-// New prepares to count a program that is linked statically, so that its clock is a system call. It compiles QEMU's plugin
-// in a folder, and returns the command that runs the program: the emulator's with the plugin added.
+// New prepares to count a program that is linked statically, so that its clock is a system call.
+// It compiles QEMU's plugin in a folder, and returns the command that runs the program: the
+// emulator's with the plugin added.
 func New(folder, program string, emulator []string) (*Counter, []string, error) {
 	if len(emulator) == 0 {
 		return nil, nil, errors.New("no emulator: name one whose plugins work, such as Debian 12's qemu-aarch64")
@@ -60,8 +63,9 @@ type Function struct {
 	Counts
 }
 
-// LastRun returns what the program's functions executed in its last run, most instructions first. Of the intervals between readings
-// of the clock since the last call, a run is the one in which the functions that match executed most instructions; of equal ones, the last.
+// LastRun returns what the program's functions executed in its last run, most instructions first.
+// Of the intervals between readings of the clock since the last call, a run is the one in which
+// the functions that match executed most instructions; of equal ones, the last.
 func (c *Counter) LastRun(match func(name string) bool) ([]Function, error) {
 	f, err := os.Open(c.out)
 	if err != nil {
@@ -151,7 +155,8 @@ func (s symbols) at(address uint64) string {
 	return plainName(s[i].Name)
 }
 
-// plainName returns the name in a mangled name of C++ that no namespace encloses, as kernels have: f of _Z1fPKf.
+// plainName returns the name in a mangled name of C++ that no namespace encloses, as kernels have:
+// f of _Z1fPKf.
 func plainName(symbol string) string {
 	rest, mangled := strings.CutPrefix(symbol, "_Z")
 	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))

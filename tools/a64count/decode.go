@@ -8,7 +8,8 @@ type Counts struct {
 	MultiplyAdds int64
 	// Loads and Stores count registers: an instruction may have up to four.
 	Loads, Stores int64
-	// Spread is Instructions if each load and store had one register, to compare code that loads in different ways.
+	// Spread is Instructions if each load and store had one register, to compare code that loads
+	// in different ways.
 	Spread int64
 }
 
@@ -21,16 +22,16 @@ func (c *Counts) Add(o Counts, n int64) {
 	c.Spread += n * o.Spread
 }
 
-// form is an encoding of a multiply-add: the word under mask is value. It adds lanes products in a register of 128 bits, and half of
-// them if bit 30 (Q) is 0, unless it is scalar.
+// form is an encoding of a multiply-add: the word under mask is value. It adds lanes products in a
+// register of 128 bits, and half of them if bit 30 (Q) is 0, unless it is scalar.
 type form struct {
 	mask, value uint32
 	lanes       int64
 	scalar      bool
 }
 
-// forms are the multiply-adds of A64 (Arm Architecture Reference Manual for A-profile, C4.1, "Data Processing -- Scalar Floating-Point and
-// Advanced SIMD"). Earlier rows win.
+// forms are the multiply-adds of A64 (Arm Architecture Reference Manual for A-profile, C4.1, "Data
+// Processing -- Scalar Floating-Point and Advanced SIMD"). Earlier rows win.
 var forms = []form{
 	{0xFF000000, 0x1F000000, 1, true}, // FMADD, FMSUB, FNMADD, FNMSUB
 	{0xFF80B400, 0x5F801000, 1, true}, // FMLA, FMLS: scalar, by element
@@ -66,7 +67,8 @@ var forms = []form{
 	{0xBFC0B400, 0x2F800000, 4, false},  // 32 bits, by element
 }
 
-// widening are multiply-adds whose sums have twice as many bits: bit 30 chooses the half of the operands, and all products count.
+// widening are multiply-adds whose sums have twice as many bits: bit 30 chooses the half of the
+// operands, and all products count.
 var widening = []form{
 	{0x9FE0DC00, 0x0E208000, 8, true}, // SMLAL, UMLAL: bytes
 	{0x9FE0DC00, 0x0E608000, 4, true}, // 16 bits

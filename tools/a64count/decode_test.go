@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestDecode: words are those of GNU as for -march=armv8.6-a+fp16+fp16fml+bf16+i8mm+dotprod.
+// TestDecode: GNU as assembled the words for -march=armv8.6-a+fp16+fp16fml+bf16+i8mm+dotprod.
 func TestDecode(t *testing.T) {
 	for _, c := range []struct {
 		word uint32

@@ -55,7 +55,8 @@ func (p *program) countExecuted(o *options, work string) error {
 	return err
 }
 
-// report prints what the last run executed: in all, and by kernel, with the blocks that call it. It prints nothing if c is nil.
+// report prints what the last run executed, in all and by kernel. Without --count, c is nil, and it
+// prints nothing.
 func (c *counter) report(out io.Writer) error {
 	if c == nil {
 		return nil
@@ -88,7 +89,7 @@ func (c *counter) print(out io.Writer, functions []a64count.Function) error {
 	return w.Flush()
 }
 
-// leastShare is the share of all instructions from which a function that is no kernel has a line.
+// leastShare is the share of all instructions from which a function other than a kernel has a line.
 const leastShare = 1e-3
 
 func printCounts(w io.Writer, c, all a64count.Counts, name string) {

@@ -21,8 +21,9 @@ var compilers = map[string][]string{
 	"arm64":  {"aarch64-linux-gnu-g++", "clang++ --target=aarch64-linux-gnu", "clang++-18 --target=aarch64-linux-gnu"},
 }
 
-// checked are the features of which one makes sure of what a compiler says with a macro that it may use. A processor with a wide
-// extension has the narrower ones, as System V's levels list them.
+// checked are the features of which one makes sure of what a compiler says with a macro that it
+// may use. A processor with a wide extension has the narrower ones, as System V's levels list
+// them.
 var checked = map[string][]string{
 	"__SSE3__": {"avx2"}, "__SSSE3__": {"avx2"}, "__SSE4_1__": {"avx2"}, "__SSE4_2__": {"avx2"}, "__POPCNT__": {"avx2"}, "__CRC32__": {"avx2"},
 	"__AVX__": {"avx2"}, "__XSAVE__": {"avx2"}, "__AVX2__": {"avx2"}, "__FMA__": {"fma"}, "__BMI2__": {"bmi2"}, "__F16C__": {"f16c"},
@@ -55,7 +56,8 @@ func ask(t *testing.T, command, flags []string) []string {
 // extension is a macro that names instructions.
 var extension = regexp.MustCompile(`^#define (__[A-Z][A-Z0-9_]*__) 1$`)
 
-// unchecked are the instructions that a compiler may use with a chip's flags, for which create() does not look.
+// unchecked are the instructions that a compiler may use with a chip's flags, for which create()
+// does not look.
 func unchecked(before, after, features []string) []string {
 	var out []string
 	for _, line := range after {
@@ -71,7 +73,8 @@ func unchecked(before, after, features []string) []string {
 	return out
 }
 
-// TestCopts: compilers know every chip's flags, and create() checks for the instructions that they let them use.
+// TestCopts: compilers know every chip's flags, and create() checks for the instructions that they
+// let them use.
 func TestCopts(t *testing.T) {
 	run := 0
 	for _, c := range read(t) {
@@ -96,7 +99,8 @@ func TestCopts(t *testing.T) {
 	}
 }
 
-// olderThan reports whether a compiler does not know the processor that flags tune for, as a release before the processor's, and returns its message.
+// olderThan reports whether a compiler does not know the processor that flags tune for, as a
+// release before the processor's, and returns its message.
 func olderThan(command, copts []string) (bool, string) {
 	args := slices.Concat(command[1:], copts, []string{"-dM", "-E", "-x", "c++", "/dev/null"})
 	out, err := exec.Command(command[0], args...).CombinedOutput()
@@ -113,7 +117,8 @@ func works(command []string, cpu string) bool {
 	return err == nil && strings.Contains(string(out), map[string]string{"x86_64": "__x86_64__", "arm64": "__aarch64__"}[cpu])
 }
 
-// TestFeatures: the runtime knows what create() asks for; a feature that it does not know is one that is lacking.
+// TestFeatures: the runtime knows what create() asks for; a feature that it does not know is one
+// that is lacking.
 func TestFeatures(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(root, "runtime/dnn_cpu.cc"))
 	require.NoError(t, err)
