@@ -101,7 +101,7 @@ func noToolchain(t *testing.T, w *workspace) {
 
 // warnings checks the warning for a slow network, and that a flag makes it an error.
 func warnings(t *testing.T, w *workspace) {
-	const baseline = "relu.onnx: warning (baseline): the chip x86_64 is x86-64's baseline"
+	const baseline = "relu.onnx: warning (baseline): the chip x86_64 has only the vectors of baseline x86-64"
 	sources := []string{"--output_groups=sources", "//:relu_for_baseline"}
 	assert.NotContains(t, w.said(t, "build", sources...), "warning (", "without -c opt a build is not for use")
 	opt := append([]string{"--compilation_mode=opt"}, sources...)

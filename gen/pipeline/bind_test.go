@@ -205,7 +205,7 @@ func TestUnbounded(t *testing.T) {
 		names                       []string
 	}{
 		{"expand", expandAtRun, `output "y" of shape [to_symbols_0 `,
-			`to_symbols_0, which Expand (result "a") computes have no upper bound; bound it, for example with dims = {"to_symbols_0": "0..1000"}`, []string{"to_symbols_0"}},
+			`nothing bounds to_symbols_0, which Expand (result "a") computes; bound it, for example with dims = {"to_symbols_0": "0..1000"}`, []string{"to_symbols_0"}},
 		{"two", flattenAtRun, `output "y" of shape [to_symbols_0*to_symbols_1]`,
 			`nothing bounds to_symbols_0, which Expand (result "a") computes, nor to_symbols_1, which Expand (result "a") computes; ` +
 				`bound them, for example with dims = {"to_symbols_0": "0..1000", "to_symbols_1": "0..1000"}`, []string{"to_symbols_0", "to_symbols_1"}},
@@ -213,7 +213,7 @@ func TestUnbounded(t *testing.T) {
 			`nothing bounds to_symbols_0, which Expand (result "a") computes, nor then_symbols_0, which Expand (result "b") computes; ` +
 				`bound them, for example with dims = {"to_symbols_0": "0..1000", "then_symbols_0": "0..1000"}`, []string{"to_symbols_0", "then_symbols_0"}},
 		{"branch", branchAtRun, `output "y" of shape [y_dim0]`,
-			`to_symbols_0, which ConstantOfShape (result "a") computes have no upper bound; bound it, for example with dims = {"to_symbols_0": "0..1000"}`, []string{"to_symbols_0"}},
+			`nothing bounds to_symbols_0, which ConstantOfShape (result "a") computes; bound it, for example with dims = {"to_symbols_0": "0..1000"}`, []string{"to_symbols_0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bounds := map[string]sym.Range{}

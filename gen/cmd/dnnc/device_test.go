@@ -85,7 +85,7 @@ func TestDeviceTuning(t *testing.T) {
 	assert.Equal(t, tuned, tree(t))
 
 	_, err := dnnc(compileArgs("model.onnx", chip, on(pocl, "--tuning=net.tune.json")...)...)
-	assert.ErrorContains(t, err, "net.tune.json: the tuning record is of the device opencl_buffers, and the model is compiled for the device opencl_pocl: measure there too")
+	assert.ErrorContains(t, err, "net.tune.json: the tuning record has times of the device opencl_buffers, but the model is compiled for the device opencl_pocl: measure there too, which adds to the record, or use the record only for its devices (in Bazel: tuning = select(...), or device = the facts of opencl_buffers)")
 	assert.NotNil(t, compiled(t, chip, on(pocl, "--tuning=net.tune.json", "--candidate=1")...).Device.Blocks[0].Tuning)
 	for _, at := range chips {
 		assert.Equal(t, first.Kernels[1], compiled(t, at, on(buffers, "--tuning=net.tune.json")...).Device.Blocks[0].Tuning.Kernel, "whichever the processor is")

@@ -46,7 +46,7 @@ func TestEmbedLarge(t *testing.T) {
 	external := "--external=weights.bin=weights.bin"
 	mustRun(t, graphArgs("model.onnx", external)...)
 	_, err := dnnc(compileArgs("model.onnx", chip, external)...)
-	require.ErrorContains(t, err, "model.onnx: the weights have 2147483648 bytes, of which a library or program can hold 2013265920 at most: use --weights=file")
+	require.ErrorContains(t, err, "model.onnx: the weights have 2147483648 bytes; a library or program can contain at most 2013265920. Use --weights=file")
 	assert.NoFileExists(t, "net.h")
 	assert.NoFileExists(t, "net.weights")
 }

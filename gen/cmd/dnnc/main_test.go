@@ -177,7 +177,7 @@ func TestErrors(t *testing.T) {
 		{graphArgs("none.onnx"), "none.onnx: no such file"},
 		{graphArgs("."), ". is a folder, not a file"},
 		{graphArgs("broken.onnx"), "broken.onnx: reading ONNX model: "},
-		{graphArgs("empty.onnx"), "empty.onnx: reading ONNX model: the file is empty, and no ONNX model"},
+		{graphArgs("empty.onnx"), "empty.onnx: reading ONNX model: the file is empty, not an ONNX model: download"},
 		{graphArgs("model.onnx", "--dim=N"), `dimension "N": want NAME=NUMBER or NAME=LOW..HIGH`},
 		{graphArgs("model.onnx", "--dim=N=1", "--dim=N=2"), "--dim=N=2: the symbol is given twice"},
 		{graphArgs("model.onnx", "--dim=Q=2"), `no dimension is called "Q"`},

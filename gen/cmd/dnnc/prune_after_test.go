@@ -164,7 +164,7 @@ func TestPruneSensitivity(t *testing.T) {
 
 	writeSamples(t, "unlabelled.safetensors")
 	for _, c := range []struct{ samples, settings, want string }{
-		{"unlabelled.safetensors", "--settings=settings.json", `unlabelled.safetensors: sensitivity is what labelled inputs lose: want a tensor "labels" of integers`},
+		{"unlabelled.safetensors", "--settings=settings.json", `unlabelled.safetensors: sensitivity needs labelled inputs; add a tensor "labels" of integers, the class of each row of the model's first output`},
 		{"settings.json", "--settings=settings.json", "settings.json: reading safetensors: "},
 		{"images.safetensors", "--masks=m", "--samples=images.safetensors: only --settings uses samples; leave them out with --masks"},
 	} {

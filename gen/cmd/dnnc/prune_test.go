@@ -122,7 +122,7 @@ func TestPruneWarns(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &m))
 	require.Equal(t, "pruning", m.Warnings[0].Kind)
 	require.Equal(t, 18, m.Pruning.Layers, "convolutions of 3x3")
-	require.Contains(t, m.Pruning.Kernels, "leave out weights that were dropped")
+	require.Contains(t, m.Pruning.Kernels, "kernels for processors skip dropped weights, unless another kernel is estimated to be faster by 10 % (with packed, always)")
 	require.Greater(t, m.Pruning.Weights, m.Pruning.KeptWeights)
 
 	require.NoError(t, os.WriteFile("bad.json", []byte("[]"), 0o644))
@@ -297,7 +297,7 @@ func TestPruneExternal(t *testing.T) {
 	small(t)
 	args := []string{"prune", "--src=model.onnx", "--external=sub/weights.bin=weights.bin", settings(t, `{"connectivity": 2}`), "--out=out.onnx"}
 	_, err := dnnc(args...)
-	require.ErrorContains(t, err, `say by --out-external=sub/weights.bin=PATH`)
+	require.ErrorContains(t, err, `weights in the external data "sub/weights.bin" are pruned: name the changed file with --out-external=sub/weights.bin=PATH`)
 	require.NoFileExists(t, "out.onnx")
 	mustRun(t, append(args, "--out-external=sub/weights.bin=out.bin", "--warnings=none", "--out-masks=masks")...)
 	files := tree(t)
@@ -364,10 +364,10 @@ func TestHostileMasks(t *testing.T) {
 func TestPruneErrors(t *testing.T) {
 	src := pruneResnet(t, `{}`, "--accept=pruning")
 	for want, text := range map[string]string{
-		"nothing is pruned":                   `{"patterns": 0}`,
-		"settings.json: pruning settings: ":   `{"share": 3}`,
-		`exempt names "x", which no layer is`: `{"exempt": ["x"]}`,
-		"unknown field":                       `{"pattern": 8}`,
+		"nothing is pruned":                      `{"patterns": 0}`,
+		"settings.json: pruning settings: ":      `{"share": 3}`,
+		`exempt names "x", which is not a layer`: `{"exempt": ["x"]}`,
+		"unknown field":                          `{"pattern": 8}`,
 	} {
 		_, err := dnnc("prune", "--src="+src, settings(t, text), "--out=x.onnx")
 		require.ErrorContains(t, err, want)

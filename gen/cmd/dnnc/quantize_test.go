@@ -121,7 +121,7 @@ func TestQuantizeErrors(t *testing.T) {
 		{[]string{"--calibration=model.onnx"}, "model.onnx"},
 		{[]string{"--calibration=images.safetensors", "--settings=settings.json"}, `settings.json: quantization settings: unknown field "bits"`},
 		{[]string{"--calibration=images.safetensors", "--alone=-1"}, "--alone=-1: want 0 or more"},
-		{[]string{"--calibration=images.safetensors", "--check=few_labels.safetensors", "--out-report=report.json"}, "2 labels of 4 images"},
+		{[]string{"--calibration=images.safetensors", "--check=few_labels.safetensors", "--out-report=report.json"}, "few_labels.safetensors: 2 labels for 4 images"},
 		{[]string{"--calibration=images.safetensors", "--check=images.safetensors"}, "the comparison is in the report; add --out-report"},
 		{[]string{"--calibration=images.safetensors", "--out-external=w"}, "--out-external=w: want LOCATION=PATH"},
 	} {

@@ -59,8 +59,8 @@ func TestRemoteRefused(t *testing.T) {
 		"a model runs on a DSP or on an OpenCL device":                     {"--remote=v68", "--device=" + device, "--out-device-source=net.cl"},
 		"the library runs on one chip only":                                {"--skeleton", "--variant=" + chip, "--out-variant=more"},
 		"--skeleton and --weights=file":                                    {"--skeleton", "--weights=file", "--out-weights-asm="},
-		"want v and two digits, as v68":                                    {"--remote=hexagon_v68"},
-		"want each once, the least capable first":                          {"--remote=v73", "--remote=v68"},
+		"the version \"hexagon_v68\" of Hexagon; want v and two digits":    {"--remote=hexagon_v68"},
+		"want each once, in ascending order":                               {"--remote=v73", "--remote=v68"},
 	} {
 		_, err := dnnc(compileArgs("model.onnx", chip, args...)...)
 		require.ErrorContains(t, err, want)

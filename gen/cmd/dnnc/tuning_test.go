@@ -120,7 +120,7 @@ func TestTuningErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--tuning=arm64.json"}, "arm64.json: the tuning record is of arm64, and the model is compiled for x86_64_v4"},
+		{[]string{"--tuning=arm64.json"}, "arm64.json: the tuning record has times of arm64, but the model is compiled for x86_64_v4: measure there too, which adds to the record, or use the record only for its chips (in Bazel: tuning = select(...))"},
 		{[]string{"--tuning=broken.json"}, "broken.json: tuning record: its JSON is cut off at line 1"},
 		{[]string{"--tuning=none.json"}, "none.json: no such file"},
 		{[]string{"--candidate=-1"}, "--candidate=-1: want a number from 1"},

@@ -311,7 +311,7 @@ func TestVariantRefusals(t *testing.T) {
 	}{
 		{"1 --variant and 0 --out-variant: want a folder for the kernels of each variant", []string{"--variant=" + other}},
 		{"chip x86_64 is given twice", []string{"--variant=" + chip, "--out-variant=a"}},
-		{`chip arm64 is of cpu "arm64"`, []string{"--variant=" + arm, "--out-variant=a"}},
+		{`chip arm64 has cpu "arm64"`, []string{"--variant=" + arm, "--out-variant=a"}},
 		{"are the same folder", []string{"--variant=" + other, "--out-variant=kernels"}},
 	} {
 		_, err := dnnc(compileArgs(src, chip, c.args...)...)

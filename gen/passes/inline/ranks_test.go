@@ -60,7 +60,7 @@ func TestRanks(t *testing.T) {
 			g := irtest.Parse(t, squeezed(c.bounds, c.reader))
 			err := simplify.Run(g)
 			if c.want == "" {
-				require.ErrorContains(t, err, `node If "squeeze": result 0 ("z"): then_branch gives shape [2 3], else_branch [2 N 3]`)
+				require.ErrorContains(t, err, `node If "squeeze": result 0 ("z"): then_branch returns shape [2 3], else_branch [2 N 3]`)
 				require.ErrorContains(t, err, "or bounds of N that decide the condition (dims = {...})")
 				return
 			}

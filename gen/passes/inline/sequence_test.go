@@ -125,7 +125,7 @@ func TestSequenceErrors(t *testing.T) {
 		{split + "%y ?[*] = SequenceAt.11(%s, @two) \"at\"", `node SequenceAt "at": position "two" is 2; the sequence has 2 places: want -2 to 1`},
 		{split + "%y ?[*] = SequenceAt.11(%x, @two) \"at\"", `node SequenceAt "at": operand 0 ("x") is a tensor; want a sequence`},
 		{split + "%y ?[*] = Relu.14(%s) \"relu\"", `node Relu "relu": the element type of operand 0 ("s") is not known`},
-		{split + "%y ?[*] = Identity.16(%s)", `is an output of the network, and a sequence; supported are tensors`},
+		{split + "%y ?[*] = Identity.16(%s)", `is an output of the network, but is a sequence; supported are tensors`},
 		{"%s ?[*] = SequenceEmpty.11()\n%y ?[*] = ConcatFromSequence.11(%s) {axis = 0} \"cat\"", `node ConcatFromSequence "cat": the sequence is empty`},
 		{"%s ?[*] = SequenceEmpty.11()\n%y ?[*] = SequenceErase.11(%s) \"e\"", `node SequenceErase "e": the sequence is empty`},
 		{"%s ?[*] = SplitToSequence.11(%x, @zero) \"s\"\n%y ?[*] = SequenceAt.11(%s, @zero)", `node SplitToSequence "s": operand 1 (split) is 0; want at least 1`},
