@@ -75,7 +75,7 @@ func TestPlan(t *testing.T) {
 		{[]string{here + "/in"}, "k", "is the same file as --in=in, which is read"},
 		{[]string{"x", "x"}, "k", "--o=x and --o=x are the same path"},
 		{[]string{"x", "./d/../x"}, "k", "are the same path"},
-		{[]string{"x", "X"}, "k", "are the same path (upper and lower case count as one)"},
+		{[]string{"x", "X"}, "k", "are the same path (upper and lower case are equal)"},
 		{[]string{"d/x", "d.link/x"}, "k", "are the same path"},
 		{[]string{"d/a/b/x", "d.link/a/b/X"}, "k", "are the same path"},
 		{[]string{"x", here + "/x"}, "k", "are the same path"},

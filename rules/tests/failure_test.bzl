@@ -50,7 +50,7 @@ _CASES = {
     ),
     "device_of_cpu": ({"device": "//platforms/devices:opencl_images.json"}, ["device = ", "opencl_images.json", "backend = \"cpu\" does not use a device"]),
     "dim_empty": ({"dims": {"": "1"}}, ["dims = {\"\": \"1\"}", "symbol of the model's shapes"]),
-    "dim_order": ({"dims": {"N": "64..1"}}, ["dims = {\"N\": \"64..1\"}", "dims = {\"N\": \"1..64\"}"]),
+    "dim_order": ({"dims": {"N": "64..1"}}, ["dims = {\"N\": \"64..1\"}", "{\"N\": \"1..64\"} or"]),
     "dim_size": ({"dims": {"N": "9223372036854775808"}}, ["dims = {\"N\": \"9223372036854775808\"}"]),
     "dsp_none": ({"backend": "hvx", "dsp": []}, ["dsp = []", "write the versions of Hexagon"]),
     "dsp_of_cpu": ({"dsp": ["v68"]}, ["dsp = [\"v68\"]", "backend = \"cpu\" has no libraries on a DSP: leave dsp out"]),
