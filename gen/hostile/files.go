@@ -185,7 +185,7 @@ var externalCases = []struct {
 	{"right, another key", []entry{{"location", "w.bin"}, {"checksum", "abc"}}, nil},
 	{"above the folder", []entry{{"location", "../secret"}}, []string{"leaves the model's folder"}},
 	{"above the folder, later", []entry{{"location", "a/b/../../../secret"}}, []string{"leaves the model's folder"}},
-	{"an absolute path", []entry{{"location", "/etc/passwd"}}, []string{"not relative"}},
+	{"an absolute path", []entry{{"location", "/etc/passwd"}}, []string{"not a path relative"}},
 	{"a drive", []entry{{"location", "C:\\x"}}, []string{"refused"}},
 	{"backslashes", []entry{{"location", "..\\secret"}}, []string{"refused"}},
 	{"a zero byte", []entry{{"location", "w.bin\x00.txt"}}, []string{"zero byte"}},
