@@ -27,8 +27,8 @@ static inline bool dnn_hvx_hidden(bool c) {
   return hidden != 0;
 }
 
-// Returns x if a comparison of floats holds, else y. Compilers do not optimize these intrinsics, so
-// that the condition need not be hidden.
+// Returns x if the comparison of floats holds, else y. Compilers do not optimize the intrinsics of
+// comparison and selection, so dnn_hvx_hidden is not needed.
 static inline float dnn_hvx_either(int32_t condition, float x, float y) {
   return dnn_as(float, Q6_R_mux_pRR(condition, dnn_as(int32_t, x), dnn_as(int32_t, y)));
 }

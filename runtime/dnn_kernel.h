@@ -25,8 +25,8 @@ typedef int32_t dnn_i32x16 __attribute__((vector_size(64)));
 // A micro-kernel is a leaf function, so that it can use all registers.
 #define DNN_LEAF __attribute__((noinline, unused)) static
 
-// A micro-kernel that is inlined into its caller, which finds the sums in registers. Tools that
-// analyze its instructions define DNN_JOINED as DNN_LEAF.
+// A micro-kernel that is inlined, so that its caller reads the sums from registers. Tools that
+// analyze a micro-kernel's instructions define DNN_JOINED as DNN_LEAF.
 #ifndef DNN_JOINED
 #define DNN_JOINED __attribute__((always_inline, unused)) static inline
 #endif

@@ -1,4 +1,4 @@
-// Scalar functions for generated kernels, on float and on GNU vectors of floats.
+// Math functions for generated kernels. Most accept float or a GNU vector of floats.
 //
 // The float functions are polynomials. They use the same sequence of operations as the compiler
 // (gen/scalar), which states their error bounds, and need no libm. Without contraction of products
@@ -1054,9 +1054,9 @@ DNN_MATH_FN T quantize(float x, T zero) {
   return static_cast<T>(q & -static_cast<int32_t>(x == x));
 }
 
-// rounded hides from GCC before 14 that a float was a double, or becomes one. When these versions
-// vectorize neighbouring statements, they confuse numbers of lanes with precisions, and use the
-// double's value from before it was rounded to float.
+// rounded hides conversions between float and double from GCC before 14. When these versions
+// vectorize neighbouring statements, they drop conversions from double to float and back,
+// because they compare numbers of lanes instead of precisions.
 DNN_MATH_FN float rounded(float x) {
 #if !defined(__GNUC__) || defined(__clang__) || __GNUC__ >= 14
   return x;

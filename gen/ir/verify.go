@@ -199,7 +199,7 @@ func (v *verifier) attrs(n *Node) error {
 
 func (v *verifier) regions(n *Node) error {
 	if n.Captures < 0 || n.Captures > len(n.Inputs) || n.Captures > 0 && len(n.Regions) == 0 {
-		return fmt.Errorf("%d captures among %d operands, with %d regions", n.Captures, len(n.Inputs), len(n.Regions))
+		return fmt.Errorf("%d captures, %d operands and %d regions; want at most as many captures as operands, and no captures without a region", n.Captures, len(n.Inputs), len(n.Regions))
 	}
 	for i, r := range n.Regions {
 		if r == nil {

@@ -200,7 +200,7 @@ func (v *verifier) call(x Call) {
 		v.indices(a.Dims...)
 	}
 	if v.vectors || v.unsure > 0 || !sym.AtMost(v.k.Tasks(), 1, v.k.Facts) {
-		v.fail("%s is called in more than one task, in a loop of vectors, or in a condition", x.Name)
+		v.fail("opaque operator %s is called in several tasks, in a vectorized loop or under a condition; want one unconditional call in one task", x.Name)
 	}
 }
 

@@ -82,7 +82,7 @@ func (v *verifier) micro(m *MicroKernel) {
 		return
 	}
 	if !m.Instr.Narrows(m.Narrow) || m.Narrow > 0 && len(m.K) == 0 {
-		v.fail("instruction %s adds products of %d points in 16 bits; want 0, or a multiple of %d up to %d if the instruction can and the sum has a loop", m.Instr.Name, m.Narrow, m.Instr.Together(), instr.MostNarrow)
+		v.fail("instruction %s adds products of %d points in 16 bits; want a multiple of %d up to %d, in a sum with a loop, if the instruction has 16-bit sums, and 0 otherwise", m.Instr.Name, m.Narrow, m.Instr.Together(), instr.MostNarrow)
 		return
 	}
 	if m.Run < 0 {

@@ -159,7 +159,7 @@ func (v *verifier) sized(c *Call) error {
 	for _, s := range v.p.Symbols {
 		r, here := v.facts[s.Name]
 		if of, known := c.Kernel.Facts[s.Name]; here && known && (r.Lo < of.Lo || r.Hi > of.Hi) {
-			return fmt.Errorf("block %s: its kernel is for %s from %d to %d, but may run with %d to %d", c.Block.Label(), s.Name, of.Lo, of.Hi, r.Lo, r.Hi)
+			return fmt.Errorf("block %s: its kernel supports values of %s from %d to %d, but runs may have %d to %d", c.Block.Label(), s.Name, of.Lo, of.Hi, r.Lo, r.Hi)
 		}
 	}
 	return nil

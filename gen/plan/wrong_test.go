@@ -151,14 +151,14 @@ func TestWrongPrograms(t *testing.T) {
 		{"a version that writes less", func(s *split) { s.Steps[5].Choose.Versions[1].Steps = nil }, `the program reads "y" before a step writes it`},
 		{"a kernel for fewer sizes than its version has", func(s *split) {
 			s.Steps[5].Choose.Versions[0].Steps[0].Call.Kernel.Facts = sym.Facts{"N": {Lo: 8, Hi: 32}}
-		}, `block y: its kernel is for N from 8 to 32, but may run with 8 to 64`},
+		}, `block y: its kernel supports values of N from 8 to 32, but runs may have 8 to 64`},
 		{"a kernel for the sizes of another version", func(s *split) {
 			s.Steps[5].Choose.Versions[1].Steps[0].Call.Kernel.Facts = sym.Facts{"N": {Lo: 8, Hi: 64}}
-		}, `block y: its kernel is for N from 8 to 64, but may run with 1 to 64`},
+		}, `block y: its kernel supports values of N from 8 to 64, but runs may have 1 to 64`},
 		{"a kernel for the sizes of a version, after it", func(s *split) {
 			s.Steps = append(s.Steps, Step{Call: s.negate(s.v["c"], s.v["y"])})
 			s.Steps[6].Kernel.Facts = sym.Facts{"N": {Lo: 8, Hi: 64}}
-		}, `block y: its kernel is for N from 8 to 64, but may run with 1 to 64`},
+		}, `block y: its kernel supports values of N from 8 to 64, but runs may have 1 to 64`},
 		{"a place in another space", func(s *split) {
 			s.Places[s.v["bd"]] = Place{Region: Arena, Offset: sym.Const(0)}
 		}, `"bd" is on the device, but its place is on the host`},

@@ -36,7 +36,7 @@ func (v *verifier) loop(n, i int) error {
 		return fmt.Errorf("kind %s: the chip %s has no work-items", k, v.t.Name)
 	}
 	if at := v.s.Stages[n].At; at != Root && (l.Kind == Task || l.Kind == Group) {
-		return fmt.Errorf("kind %s in a stage that is placed at a loop", l.Kind)
+		return fmt.Errorf("kind %s in a stage that runs inside another stage's loop; only the last stage supports it", l.Kind)
 	}
 	hi := l.Size
 	if l.Size == 0 {

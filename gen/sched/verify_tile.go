@@ -77,13 +77,13 @@ func (v *verifier) next(n, first int, row *instr.Row, wide int64) error {
 	case next == 0:
 		return nil
 	case stored:
-		return fmt.Errorf("%d elements of the next W are fetched in a sum over stored weights", next)
+		return fmt.Errorf("%d elements of the next call's W are fetched in a sum over stored weights", next)
 	case row.Group > 1:
-		return fmt.Errorf("%d elements of the next W are fetched, but instruction %s adds %d products at a time", next, row.Name, row.Group)
+		return fmt.Errorf("%d elements of the next call's W are fetched; only instructions that add 1 product at a time support this, and %s adds %d", next, row.Name, row.Group)
 	case sc.Tile.Ahead == 0:
-		return fmt.Errorf("%d elements of the next W are fetched, but none of its own W ahead", next)
+		return fmt.Errorf("%d elements of the next call's W are fetched, but none of its own W ahead", next)
 	case next < 0 || next > own:
-		return fmt.Errorf("%d elements of the next W are fetched; a call reads %d", next, own)
+		return fmt.Errorf("%d elements of the next call's W are fetched; a call reads %d", next, own)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (c *Choice) Verify(g *block.Graph, proofs loop.Proofs) error {
 		}
 	}
 	if without := len(c.Views) + len(c.Transfers); err == nil && blocks != len(c.Kernels)+without {
-		err = fmt.Errorf("%d kernels and %d blocks without one are chosen for %d blocks", len(c.Kernels), without, blocks)
+		err = fmt.Errorf("the choice has %d blocks with a kernel and %d without, but the graph has %d blocks", len(c.Kernels), without, blocks)
 	}
 	return err
 }

@@ -110,7 +110,7 @@ def run_quantize(ctx, o):
       ctx: the rule's context.
       o: a struct of the Files src and settings, and the Files calibration and check or None. Its
         field external is a tuple of struct(location, file); alone is the number of inputs on
-        which the report measures each layer quantized alone.
+        which the report measures, for each layer, the error if only that layer is quantized.
 
     Returns:
       A struct of the Files model and report.

@@ -74,7 +74,7 @@ def _served_model_impl(ctx):
 
 _served_model = rule(
     implementation = _served_model_impl,
-    doc = "A source that names a model, with the model's library.",
+    doc = "A C++ source that passes a model to the benchmark program, and the model's library.",
     attrs = {
         "model": attr.label(
             doc = "The model.",

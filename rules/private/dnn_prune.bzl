@@ -90,7 +90,7 @@ _ATTRS = {
         mandatory = True,
     ),
     "steps": attr.int(
-        doc = "Masked trainings after the iterations, in which kernels are dropped a few at a time.",
+        doc = "The number of masked trainings after the iterations. Each one drops some kernels.",
     ),
 }
 

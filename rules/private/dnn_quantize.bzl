@@ -40,7 +40,7 @@ _dnn_quantize = rule(
             doc = "The type of activations.",
         ),
         "alone": attr.int(
-            doc = "The number of inputs on which the report measures each layer quantized alone.",
+            doc = "The number of inputs on which the report measures, for each layer, the error if only that layer is quantized.",
         ),
         "block_size": attr.int(
             default = 32,
@@ -151,8 +151,9 @@ def dnn_quantize(
       check: a safetensors file of inputs for the report. With a tensor "labels", the report has
         the accuracy. Default: the calibration inputs. With 4-bit weights there is no default, and
         the report has no errors without check.
-      alone: the number of inputs on which the report measures each layer quantized alone. They
-        are the first ones of calibration, or of check with 4-bit weights. Default: 0.
+      alone: the number of inputs on which the report measures, for each layer, the error if only
+        that layer is quantized. They are the first ones of calibration, or of check with 4-bit
+        weights. Default: 0.
       external_data: files of the ONNX model's external data.
       **kwargs: attributes common to all rules.
     """

@@ -172,7 +172,7 @@ def dnn_tuner(name, model, shown, target = None, tuning = None, tags = None, vis
 
     Args:
       name: the target to run.
-      model: the model, which is built for the platform of its configuration.
+      model: the model, which is built for the platform in target.
       shown: the name of the dnn_model, for messages.
       target: the platform to measure. Default: the platform of the build.
       tuning: the record to write. Default: NAME.json.

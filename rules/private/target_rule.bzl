@@ -125,7 +125,7 @@ Only binaries for that platform can link it. The library in the directory includ
     attrs = FOR_TARGET_ATTRS | {
         "model": attr.label(
             cfg = for_target,
-            doc = "The model, built for the platform of its configuration.",
+            doc = "The model, which is built for the platform in target.",
             mandatory = True,
             providers = [DnnModelInfo, BuiltForInfo, CcInfo],
         ),

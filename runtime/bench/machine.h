@@ -1,4 +1,4 @@
-// Measures the peaks of the machine: products in registers, and memory.
+// Measures the machine's peak rates: multiply-adds in registers, and bytes from and to memory.
 #ifndef RULES_DNN_RUNTIME_BENCH_MACHINE_H_
 #define RULES_DNN_RUNTIME_BENCH_MACHINE_H_
 

@@ -76,8 +76,8 @@ const char* const kPageBefore = R"page(</h1>
 <h2>Time of each block</h2>
 <div id="bars" class="bars"></div>
 <h2>Blocks</h2>
-<p>Click a column's head to sort by it. FLOP counts the network's operations, MB its operands and results, each once. FMA is the share of the machine's peak that
-  micro-kernels computed. More than 100 % of the memory bandwidth is possible with caches.</p>
+<p>Click a column's head to sort by it. FLOP counts the network's operations, MB its operands and results, each once. FMA is the rate of
+  multiply-adds in micro-kernels, as a share of the machine's peak. More than 100 % of the memory bandwidth is possible with caches.</p>
 <div class="table"><table id="blocks"></table></div>
 <script type="application/json" id="figures">
 )page";

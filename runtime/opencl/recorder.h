@@ -15,8 +15,8 @@ namespace opencl {
 
 using CommandBuffer = struct CommandBufferObject*;
 
-// The functions of the extension that are used, with result and parameters. Property lists end with
-// 0. The queue of a launch is null if the command buffer has only one queue, as ours do.
+// The functions of the extension that the runtime calls: F(name, result type, parameter types).
+// Property lists end with 0. Our command buffers have one queue, so the queue of a launch is null.
 #define RULES_DNN_OPENCL_RECORDING(F)                                                              \
   F(CreateCommandBuffer, CommandBuffer, (Uint, const Queue*, const Bits*, Int*))                   \
   F(ReleaseCommandBuffer, Int, (CommandBuffer))                                                    \

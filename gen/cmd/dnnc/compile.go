@@ -116,7 +116,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER` from 1 of the kernel that each block uses, among those worth measuring in the order of their estimates; 0: the best one")
 	c.Var(&f.variants, "variant", "the `NAME` or FILE.json of facts of a further chip that the library has kernels for; each is more capable than the one before; may be repeated")
 	c.Var(&f.variantKernels, "out-variant", "`FOLDER` of the sources of a variant's kernels; one for each --variant, in the same order")
-	c.Var(&f.remote, "remote", "`VERSION` of Hexagon, such as v68, for which the model has a skeleton library that the sources call; may be repeated, the least capable first")
+	c.Var(&f.remote, "remote", "the `VERSION` of Hexagon, such as v68, of a skeleton library that the sources call; may be repeated, the least capable first")
 	c.BoolVar(&f.observe, "observe", false, "the sources pass the results of each block to a function that the caller passes to PREFIX_observe, to find where a network computes wrong values")
 	c.BoolVar(&f.skeleton, "skeleton", false, "write the sources of a skeleton library, which FastRPC calls on the DSP")
 	c.Var(&f.external, "external", "`LOCATION=PATH` of a file of external data; may be repeated")

@@ -211,7 +211,7 @@ func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
 	}
 	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s%s);", MicroName(x.Micro), x.X.Name, at.X, x.W.Name, at.W, at.Acc, fetch)
 	if x.Micro.Adds && x.Micro.Kept == nil {
-		return text, fmt.Errorf("no C++ for tiles that add to existing sums, except of stored kernels")
+		return text, fmt.Errorf("a tile adds to existing sums; C++ supports this only for a pruned layer's stored weights")
 	}
 	if x.Micro.Instr.Text("cpp", "", "", "") == "" {
 		return text, fmt.Errorf("no C++ for the tile instruction %s of the chip", x.Micro.Instr.Name)
