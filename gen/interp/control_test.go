@@ -134,7 +134,7 @@ func TestLoopEnds(t *testing.T) {
 		_, err := Interp{MaxTrips: 50}.Graph(loopGraph(t, "%m, _"), inputs)
 		require.ErrorContains(t, err, `node Loop "loop": the loop did not end after 50 iterations, which is the limit`)
 		_, err = Graph(loopGraph(t, "_, _"), inputs)
-		require.ErrorContains(t, err, `node Loop "loop": operands 0 (M) and 1 (cond) are both absent: the loop would never end`)
+		require.ErrorContains(t, err, `node Loop "loop": operands 0 (M) and 1 (cond) are both absent, so the loop would never end`)
 	})
 	t.Run("of a shape that nothing tells", func(t *testing.T) {
 		g := loopGraph(t, "%m, %c")

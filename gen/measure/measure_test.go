@@ -220,7 +220,7 @@ func TestSearched(t *testing.T) {
 	assert.Equal(t, tuning.Kernel{Name: "a2", Micros: 4500, Rounds: 1, Params: "p rows=3"}, c.Get("a", "a2"))
 	assert.Contains(t, log.String(), "performance model: learned\n")
 	assert.Contains(t, log.String(), " 2.50    3000.0 us a0, 1200.0 us found before: 1 x Op a\n")
-	assert.Contains(t, log.String(), "untuned defaults take 56.2 % longer than tuned kernels; 1 of 2 different blocks at most 15 %, the most 150.0 %: Op a\n")
+	assert.Contains(t, log.String(), "untuned defaults take 56.2 % longer than tuned kernels; 1 of 2 different blocks at most 15 % longer; the maximum is 150.0 %: Op a\n")
 }
 
 // TestRegret: a's least estimate is of the kernel that is second, b's of the fastest. Times are those of the shortest runs, and of the record where
@@ -240,7 +240,7 @@ func TestRegret(t *testing.T) {
 Op b: +0.0 %, b0 instead of b0, Spearman 1.00
             50 cycles       750.0 us  b0
             60 cycles      1500.0 us  b1
-regret: 3.75 ms by estimates, 3 ms by the fastest kernels, +25.0 %; Spearman's correlation 0.75, the mean of 2 blocks
+regret: 3.75 ms with estimates, 3 ms with the fastest kernels, +25.0 %; Spearman's correlation 0.75, the mean of 2 blocks
 `)
 	log.Reset()
 	require.NoError(t, Run(ps, o, &log))

@@ -100,7 +100,7 @@ func TestDescribe(t *testing.T) {
 	require.NoError(t, err)
 	said, err := (*Runner)(nil).Describe("//app:model", "//:here", self)
 	require.NoError(t, err)
-	assert.Equal(t, "measuring //app:model for the platform //:here, on this machine ("+runtime.GOOS+"/"+runtime.GOARCH+")", said)
+	assert.Equal(t, "measuring //app:model for the platform //:here on this machine ("+runtime.GOOS+"/"+runtime.GOARCH+")", said)
 
 	text, err := os.ReadFile(self)
 	require.NoError(t, err)
@@ -112,14 +112,14 @@ func TestDescribe(t *testing.T) {
 	assert.ErrorContains(t, err, "--run_under='qemu-aarch64 -L /usr/aarch64-linux-gnu'")
 	for command, want := range map[string]string{
 		"qemu-aarch64 -L /usr": "in qemu-aarch64 -L /usr: an emulator's times do not apply to a processor",
-		"adb -s 1":             "on a device by adb -s 1",
-		"./board.sh":           "by ./board.sh",
+		"adb -s 1":             "on a device, through adb -s 1",
+		"./board.sh":           "through ./board.sh",
 	} {
 		r, err := NewRunner(command)
 		require.NoError(t, err)
 		said, err := r.Describe("//app:model", "", other)
 		require.NoError(t, err)
-		assert.Equal(t, "measuring //app:model, "+want, said)
+		assert.Equal(t, "measuring //app:model "+want, said)
 	}
 	_, err = (*Runner)(nil).Describe("//app:model", "", "nowhere")
 	assert.ErrorIs(t, err, os.ErrNotExist)

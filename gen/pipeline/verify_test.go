@@ -60,7 +60,7 @@ func TestPassesAreVerified(t *testing.T) {
 		}, "stage MatMul loads {false 7 0}, but the block has 2 operands"},
 		{"an interface's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Inputs[0]] = layout.Blocked(1, 8) }, `"x" is an input or output of a graph, but is stored as axis1/8`},
 		{"no kernel", "select", func(s *State) { delete(s.Choice.Kernels, s.Blocks.Blocks[1]) }, "block Softmax \"softmax\" does not have exactly one kernel"},
-		{"a kernel too many", "select", func(s *State) { s.Choice.Kernels[nil] = sel.Kernel{} }, "are chosen for 3 blocks"},
+		{"a kernel too many", "select", func(s *State) { s.Choice.Kernels[nil] = sel.Kernel{} }, "the graph has 3 blocks"},
 		{"a result's layout", "select", func(s *State) { s.Choice.Layouts[s.Blocks.Blocks[0].Results[0]] = layout.Blocked(1, 16) }, "block MatMul \"product\": its kernel stores 8*N elements of f32 for \"a\", which is f32[N 8] as axis1/16"},
 		{"an operand that is written", "select", func(s *State) {
 			kernel(s, func(k *loop.Kernel) {

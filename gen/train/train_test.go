@@ -345,7 +345,7 @@ func TestCycles(t *testing.T) {
 		wrong := task(4)
 		k(wrong)
 		_, err := network(t, lenet()).Fit(wrong, nil)
-		assert.ErrorContains(t, err, "want 0, or a divisor of the epochs, 4, of a cosine")
+		assert.ErrorContains(t, err, "want 0, or with a cosine schedule a divisor of the epochs, 4")
 	}
 }
 

@@ -109,7 +109,7 @@ func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
 	log.Reset()
 	o.search = 1
 	require.NoError(t, tune(o, &log))
-	assert.Contains(t, log.String(), "performance model: estimates, since 2 kernels of 1 blocks were measured")
+	assert.Contains(t, log.String(), "performance model: estimates, because 2 measured kernels of 1 blocks are too few")
 	assert.Contains(t, log.String(), "untuned defaults take ")
 	data, err = os.ReadFile(path)
 	require.NoError(t, err)

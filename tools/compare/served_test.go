@@ -21,9 +21,9 @@ func TestCheckBare(t *testing.T) {
 	}{
 		{"--rounds=2 --threads=2", processor, ""},
 		{"--executed", dsp, ""},
-		{"--executed", processor, "--executed: only an emulator of a DSP tells what it executes, and x86_64_v3 is none"},
+		{"--executed", processor, "--executed: only an emulator of a DSP counts packets, and x86_64_v3 is not a DSP"},
 		{"--rounds=2", dsp, "--rounds=2: times of an emulator mean nothing"},
-		{"--layers", dsp, "--layers: layers are compared on processors, and hexagon_v68 is none"},
+		{"--layers", dsp, "--layers: layers are compared only on processors, and hexagon_v68 is a DSP"},
 		{"--threads=2", dsp, "--threads=2: a DSP's program has one thread"},
 		{"--tune=a", dsp, "a measures kernels on the processor that runs them, and hexagon_v68 is under an emulator"},
 	} {

@@ -45,7 +45,7 @@ func TestDSP(t *testing.T) {
 	assert.Contains(t, files["kernels/app_net_kernels_opaque.cc"], "dnn_opaque::TopK<")
 	assert.Contains(t, files["kernels/app_net_internal.h"], "static_assert(rules_dnn::kAlignment == 128")
 	assert.Contains(t, files["net.h"], "Buffers are aligned to 128 bytes")
-	assert.Contains(t, files["net.h"], "The library starts no threads: more than 1 take parallel_for.")
+	assert.Contains(t, files["net.h"], "The library starts no threads: more than 1 requires parallel_for.")
 	assert.Contains(t, files["net.weights.S"], ".balign 128\n")
 	assert.Contains(t, files["net.weights.S"], `.incbin "net.weights", 128`)
 	assert.Equal(t, "DNNWTS01", files["net.weights"][:8])

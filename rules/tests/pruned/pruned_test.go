@@ -42,12 +42,12 @@ func TestPruned(t *testing.T) {
 		require.NotEqual(t, "1x1", l.Kernel, "the policy leaves them dense")
 	}
 	require.Contains(t, string(read(t, "net/net.pruning.html")), "<svg")
-	require.Contains(t, string(read(t, "net/net.report.html")), fmt.Sprintf("of %d pruned layers leave out", len(r.Layers)))
+	require.Contains(t, string(read(t, "net/net.report.html")), fmt.Sprintf("of %d pruned layers skip", len(r.Layers)))
 	var m manifest.Manifest
 	require.NoError(t, json.Unmarshal(read(t, "net/net.manifest.json"), &m))
 	require.Equal(t, len(r.Layers), m.Pruning.Layers)
 	require.Len(t, m.Pruning.Chosen, len(r.Layers))
-	require.Contains(t, m.Pruning.Kernels, "leave out weights that were dropped")
+	require.Contains(t, m.Pruning.Kernels, "skip dropped weights")
 	kinds := map[string]bool{}
 	for _, w := range m.Warnings {
 		kinds[w.Kind] = true
