@@ -129,8 +129,9 @@ _ANY_ARM64_RATES = {
     "loads_per_cycle": 2,
 }
 
-# Dot products (Armv8.2), which all 64-bit ARM processors below have.
-_DOTPROD_COPTS = ["-march=armv8-a+dotprod"]
+# Dot products (Armv8.2), which all 64-bit ARM processors below have. GNU's assembler of Debian 12
+# does not accept them for armv8-a+dotprod.
+_DOTPROD_COPTS = ["-march=armv8.2-a+dotprod"]
 
 _DOTPROD = {
     "cpu_features": ["asimddp"],
@@ -138,7 +139,7 @@ _DOTPROD = {
 }
 
 # Matrix products of bytes (Armv8.6; optional from Armv8.2 on).
-_I8MM_COPTS = ["-march=armv8-a+dotprod+i8mm"]
+_I8MM_COPTS = ["-march=armv8.2-a+dotprod+i8mm"]
 
 _I8MM = {
     "cpu_features": ["asimddp", "i8mm"],
