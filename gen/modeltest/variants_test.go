@@ -113,7 +113,7 @@ func TestOneProgram(t *testing.T) {
 		}
 	}
 	_, err := CompileLibrary(&ir.Graph{}, []string{"x86_64", "arm64"}, nil)
-	assert.ErrorContains(t, err, `chip arm64 is of cpu "arm64"`)
+	assert.ErrorContains(t, err, `chip arm64 has cpu "arm64"`)
 	_, err = CompileLibrary(&ir.Graph{}, []string{"x86_64", "x86_64"}, nil)
 	assert.ErrorContains(t, err, "chip x86_64 is given twice")
 }

@@ -81,7 +81,7 @@ func TestTuneOnDevice(t *testing.T) {
 		}
 	}
 	_, err = compare(on("opencl_buffers", "--tuning="+path), io.Discard)
-	assert.ErrorContains(t, err, "the tuning record is of the device opencl_pocl, and the model is compiled for the device opencl_buffers")
+	assert.ErrorContains(t, err, "the tuning record has times of the device opencl_pocl, but the model is compiled for the device opencl_buffers")
 }
 
 // products writes y = max(x * v, 0) * w, of shapes that tiles of several sizes compute.

@@ -67,7 +67,7 @@ func TestNeeds(t *testing.T) {
 	assert.Equal(t, []string{"cl_khr_fp64"}, s.Needs)
 	top := newModel().line("const @k i64[1] = {2}").line("input %%x f32[8]").line("%%y ?[*], %%i ?[*] = TopK.11(%%x, @k)").line("output %%y").line("output %%i")
 	_, err = opencl.Print(compile(t, top.graph(t), d), d)
-	assert.ErrorContains(t, err, "TopK (result \"y\"): the host processor computes it")
+	assert.ErrorContains(t, err, "TopK (result \"y\"): it runs on the host")
 	d.OpenCL = nil
 	_, err = opencl.Print(compile(t, m.graph(t), d), d)
 	assert.ErrorContains(t, err, `the facts of opencl_buffers do not say how OpenCL kernels run`)
