@@ -27,7 +27,7 @@ func target(t *testing.T, w *workspace) {
 		require.Error(t, err, name)
 		assert.Contains(t, refused, "//:relu_arm64 is made for the platform ", name)
 		assert.Contains(t, refused, "//platforms:linux_arm64, its target, and cannot be linked for ", name)
-		assert.Contains(t, refused, "link a dnn_model without target there", name)
+		assert.Contains(t, refused, "link a dnn_model without target, which is built for the platform of the binary", name)
 	}
 	w.bazel(t, "build", "--platforms=@rules_dnn//platforms:linux_arm64", "//:needs_arm64")
 }
