@@ -54,7 +54,7 @@ func Parse(text string) (Layout, error) {
 		part, isAxis := strings.CutPrefix(f, axisWord)
 		x, err := parsePart(part, "/")
 		if err != nil || !isAxis || len(out) == maxParts {
-			return Layout{}, fmt.Errorf("layout %q: %q; want %s, or at most %[4]d of AXIS, AXIS/SIZE and AXIS~PAD joined by +, with AXIS = axis0, axis1, ...", text, f, rowMajorWord, maxParts)
+			return Layout{}, fmt.Errorf("layout %q: %q; want %s, or at most %[4]d of AXIS, AXIS/SIZE and AXIS~PAD joined by +, where AXIS is axis0, axis1 and so on", text, f, rowMajorWord, maxParts)
 		}
 		out = append(out, x)
 	}
