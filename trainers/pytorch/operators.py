@@ -7,9 +7,9 @@ import math
 import torch
 import torch.nn.functional as F
 
-import layers  # rows of the table
+import layers  # noqa: F401  rows of the table
 import shapes  # noqa: F401
-from table import TABLE, Run, Spec, Unsupported, like, numbers, operator  # the other names are for readers of the table
+from table import TABLE, Run, Spec, Unsupported, like, numbers, operator  # noqa: F401  the other names are for readers of the table
 
 # Elementwise operators with one operand, by PyTorch's functions.
 for _name, _function in {
