@@ -20,7 +20,7 @@ constexpr const char* kStatusMessages[] = {
     "the model has no input or output of this number",
     "an input's value is outside what an operator allows, for example an index out of bounds",
     "the weights are missing: this model needs a weights file in the options",
-    "the weights are not aligned as their header requires",
+    "the weights are not aligned as the model's header file requires",
     "the weights file is truncated, or has trailing data",
     "the weights file is damaged: its content differs from what was written",
     "the options or DNN_VARIANT name a variant that the model does not have",

@@ -33,14 +33,14 @@ type Manifest struct {
 	Variants []Variant `json:"variants,omitempty"`
 	// Problems that make the model slow or wrong and can be mended.
 	Warnings []Warning `json:"warnings"`
-	// The types of floats; absent if all are those of the model.
+	// The types in which f32 values are stored and computed; absent if all stay f32.
 	Precision *Precision `json:"precision,omitempty"`
 	// The nodes that compute in integers; absent if the network is not quantized.
 	Quantized *Quantized `json:"quantized,omitempty"`
 	// The pruned layers; absent if dnnc prune did not make the weights.
 	Pruning *Pruning `json:"pruning,omitempty"`
 	Blocks  []Block  `json:"blocks"` // the blocks on the chip, in the order of the program
-	// The device beside the chip; absent if there is none.
+	// The OpenCL device that also runs blocks; absent without --device.
 	Device *Device `json:"device,omitempty"`
 }
 

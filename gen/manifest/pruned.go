@@ -99,9 +99,9 @@ func Chosen(p *plan.Program) ([]PrunedLayer, error) {
 	return out, nil
 }
 
-// layersOf are those of the layers of one label that a call computes: of several those whose
-// weights it reads, as they are or packed, and all where it reads none by name, as other passes
-// rename weights.
+// layersOf returns which of several layers with the same label a call computes. These are the layers
+// whose weights it reads, packed or not. If it reads no weights by their names, because passes
+// renamed them, layersOf returns all.
 func layersOf(c *plan.Call, layers []PrunedLayer, same []int) []int {
 	if len(same) < 2 {
 		return same

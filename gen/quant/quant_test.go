@@ -377,7 +377,7 @@ func TestErrors(t *testing.T) {
 		inputs           []samples.Input
 	}{
 		{"no inputs", network, "there are no inputs for the calibration", Defaults(), nil},
-		{"a name that is none", network, `the settings leave "head" float, but the model has no node or operator of this name`, with(func(s *Settings) { s.Float = []string{"head"} }), inputs(1)},
+		{"an unknown name", network, `the settings leave "head" float, but the model has no node or operator of this name`, with(func(s *Settings) { s.Float = []string{"head"} }), inputs(1)},
 		{"16 bits for none", strings.Replace(network, "Flatten.13", "Flatten.21", 1), `the settings set 16 bits for "head", but the model has no node of this name`, with(func(s *Settings) { s.Wide = []string{"head"} }), inputs(1)},
 		{"16 bits of an old opset", network, "activations of 16 bits need opset 21 or later, and the model has opset 17", with(func(s *Settings) { s.Activations = "int16" }), inputs(1)},
 		{"nothing to quantize", "symbol N 1..16\ninput %x f32[N, 3, 8, 8]\n%y f32[N, 3, 8, 8] = Exp.13(%x) \"e\"\noutput %y\n", "no node of the model can be quantized", Defaults(), inputs(1)},

@@ -72,7 +72,7 @@ func TestKit(t *testing.T) {
 
 	log.Reset()
 	require.Error(t, newKit(t, "traceback").Run(&log))
-	assert.Contains(t, log.String(), "FAILED: chosen weights follow the choice", "a program with an error is none that refuses")
+	assert.Contains(t, log.String(), "FAILED: chosen weights follow the choice", "a program that ends with an error does not refuse choices")
 
 	log.Reset()
 	require.Error(t, newKit(t, "well").Run(&log))

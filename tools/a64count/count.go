@@ -159,6 +159,7 @@ func (s symbols) at(address uint64) string {
 // f of _Z1fPKf.
 func plainName(symbol string) string {
 	rest, mangled := strings.CutPrefix(symbol, "_Z")
+	rest = strings.TrimPrefix(rest, "L") // of a static function
 	digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
 	n, err := strconv.Atoi(rest[:digits])
 	if !mangled || err != nil || digits+n > len(rest) {

@@ -46,11 +46,11 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func TestSymbols(t *testing.T) {
-	s := symbols{{Name: "f", Value: 16}, {Name: "_Z1gPKfl", Value: 32}}
+	s := symbols{{Name: "f", Value: 16}, {Name: "_ZL1gPKfl", Value: 32}}
 	for address, want := range map[uint64]string{15: "", 16: "f", 31: "f", 32: "g", 100: "g"} {
 		assert.Equal(t, want, s.at(address), address)
 	}
-	for _, name := range []string{"", "_", "_Z", "_Z9short", "_ZN1a1bE", "main", "_Z99999999999999999999f"} {
+	for _, name := range []string{"", "_", "_Z", "_Z9short", "_ZL", "_ZN1a1bE", "main", "_Z99999999999999999999f"} {
 		assert.Equal(t, name, plainName(name))
 	}
 	file, err := os.Executable()

@@ -18,8 +18,8 @@ import (
 	"rules_dnn/gen/onnx/onnxtest"
 )
 
-// network is two convolutions of bytes, one after the other, and what makes bytes of the first
-// one's sums.
+// network writes a model of two convolutions of bytes, with a Cast to bytes between them, and returns
+// its path.
 func network(t *testing.T) string {
 	const channels = 32
 	m := onnxtest.Model([]*onnxpb.ValueInfoProto{onnxtest.Input("x", onnxpb.TensorProto_UINT8, 1, channels, 8, 8)},

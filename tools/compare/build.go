@@ -46,7 +46,7 @@ var building sync.Mutex
 
 // build makes a program of the model for the chips, with further options of `dnnc compile`.
 func build(o *options, m *model, chips library, work string, compileOnly ...string) (*program, error) {
-	if err := errors.Join(o.checkBare(chips), o.checkCount()); err != nil {
+	if err := errors.Join(o.checkBare(chips), o.checkCount(chips)); err != nil {
 		return nil, err
 	}
 	p := &program{command: append(strings.Fields(o.emulator), work+"/program", "--weights="+work+"/model.weights")}

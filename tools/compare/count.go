@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -21,10 +19,12 @@ type counter struct {
 }
 
 // checkCount refuses what cannot be counted.
-func (o *options) checkCount() error {
+func (o *options) checkCount(chips library) error {
 	switch {
 	case !o.count:
 		return nil
+	case chips[0].Bare():
+		return fmt.Errorf("--count: only programs for 64-bit ARM are counted, and %s is a DSP; --executed counts its packets", chips)
 	case o.emulator == "":
 		return errors.New("--count: want --emulator, whose plugins count, as in --emulator qemu-aarch64")
 	case o.threads != 1:
@@ -37,22 +37,33 @@ func (o *options) checkCount() error {
 
 // countExecuted adds QEMU's plugin to the program's command.
 func (p *program) countExecuted(o *options, work string) error {
-	text, err := os.ReadFile(filepath.Join(work, "model.manifest.json"))
+	m, err := readManifest(work)
 	if err != nil {
 		return err
 	}
-	var m manifest.Manifest
-	if err := json.Unmarshal(text, &m); err != nil {
-		return err
-	}
-	p.counter = &counter{blocks: map[string][]string{}}
-	for _, b := range m.Blocks {
-		p.counter.blocks[b.Kernel] = append(p.counter.blocks[b.Kernel], strings.Join(b.Nodes, ", "))
-	}
+	p.counter = &counter{blocks: blocksOf(m)}
 	var command []string
 	p.counter.Counter, command, err = a64count.New(work, work+"/program", strings.Fields(o.emulator))
 	p.command = append(command, "--weights="+work+"/model.weights")
 	return err
+}
+
+// blocksOf returns the nodes of the blocks of each kernel, also of kernels that only one variant
+// has.
+func blocksOf(m *manifest.Manifest) map[string][]string {
+	blocks := map[string][]string{}
+	for i, b := range m.Blocks {
+		kernels := []string{b.Kernel}
+		for _, v := range m.Variants {
+			if i < len(v.Kernels) && !slices.Contains(kernels, v.Kernels[i]) {
+				kernels = append(kernels, v.Kernels[i])
+			}
+		}
+		for _, k := range kernels {
+			blocks[k] = append(blocks[k], strings.Join(b.Nodes, ", "))
+		}
+	}
+	return blocks
 }
 
 // report prints what the last run executed, in all and by kernel. Without --count, c is nil, and it

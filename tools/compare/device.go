@@ -20,14 +20,20 @@ func (d divided) String() string {
 	return fmt.Sprintf("%d blocks on the device, of %d kernels, and %d on the processor", d.launches, d.kernels, d.calls)
 }
 
-// readDivided reads how the program in the work folder is divided.
-func readDivided(work string) (*divided, error) {
+// readManifest reads the manifest of the program in the work folder.
+func readManifest(work string) (*manifest.Manifest, error) {
 	text, err := os.ReadFile(filepath.Join(work, "model.manifest.json"))
 	if err != nil {
 		return nil, err
 	}
-	var m manifest.Manifest
-	if err := json.Unmarshal(text, &m); err != nil {
+	m := &manifest.Manifest{}
+	return m, json.Unmarshal(text, m)
+}
+
+// readDivided reads how the program in the work folder is divided.
+func readDivided(work string) (*divided, error) {
+	m, err := readManifest(work)
+	if err != nil {
 		return nil, err
 	}
 	if m.Device == nil {

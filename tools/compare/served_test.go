@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/manifest"
 	"rules_dnn/tools/a64count"
 )
 
@@ -39,22 +40,38 @@ func TestCheckBare(t *testing.T) {
 
 // TestCheckCount: options that mean nothing for counting are refused.
 func TestCheckCount(t *testing.T) {
-	for args, want := range map[string]string{
-		"":                                    "",
-		"--count":                             "--count: want --emulator",
-		"--count --emulator=qemu":             "",
-		"--count --emulator=qemu --threads=2": "--count: want one thread, found --threads=2",
-		"--count --emulator=qemu --rounds=1":  "--count: an emulator's times mean nothing",
-		"--count --emulator=qemu --peers=all --rounds=1": "--count: an emulator's times mean nothing",
+	processor, dsp := library{{Name: "arm64", CPU: "arm64"}}, library{{Name: "hexagon_v68", CPU: "hexagon"}}
+	for _, c := range []struct {
+		args  string
+		chips library
+		want  string
+	}{
+		{"", processor, ""},
+		{"", dsp, ""},
+		{"--count --emulator=qemu", processor, ""},
+		{"--count --emulator=qemu", dsp, "--count: only programs for 64-bit ARM are counted, and hexagon_v68 is a DSP"},
+		{"--count", processor, "--count: want --emulator"},
+		{"--count --emulator=qemu --threads=2", processor, "--count: want one thread, found --threads=2"},
+		{"--count --emulator=qemu --rounds=1", processor, "--count: an emulator's times mean nothing"},
+		{"--count --emulator=qemu --peers=all --rounds=1", processor, "--count: an emulator's times mean nothing"},
 	} {
-		o, err := parse(append([]string{"a.onnx"}, strings.Fields(args)...))
+		o, err := parse(append([]string{"a.onnx"}, strings.Fields(c.args)...))
 		require.NoError(t, err)
-		if err = o.checkCount(); want == "" {
-			assert.NoError(t, err, args)
+		if err = o.checkCount(c.chips); c.want == "" {
+			assert.NoError(t, err, c.args)
 		} else {
-			assert.ErrorContains(t, err, want, args)
+			assert.ErrorContains(t, err, c.want, c.args)
 		}
 	}
+}
+
+// TestBlocksOf finds the blocks of kernels that only one variant has, too.
+func TestBlocksOf(t *testing.T) {
+	m := &manifest.Manifest{
+		Blocks:   []manifest.Block{{Kernel: "k", Nodes: []string{"a", "b"}}, {Kernel: "k", Nodes: []string{"c"}}},
+		Variants: []manifest.Variant{{Kernels: []string{"own", "k"}}, {Kernels: []string{"k", "k"}}},
+	}
+	assert.Equal(t, map[string][]string{"k": {"a, b", "c"}, "own": {"a, b"}}, blocksOf(m))
 }
 
 // TestCountReport prints kernels with their blocks, and small functions together.

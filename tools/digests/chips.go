@@ -17,7 +17,7 @@ const usual = `^(x86_64|x86_64_v3|x86_64_v4|arm64|hexagon_v68|opencl_.*)$`
 type chip struct {
 	*target.Target
 	facts []byte
-	// beside holds the facts of a device that also runs blocks; nil if there is none.
+	// beside holds the facts of a device that also runs blocks; nil without --beside.
 	beside []byte
 }
 

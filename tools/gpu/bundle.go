@@ -25,9 +25,9 @@ type bundle struct {
 	Inputs              [][]int64
 	Output              []int64
 	Calls               []launch
-	// Weights is the input of PyTorch's expression after the others that is known when the operator
-	// is compiled, Constants what kernels read that is made of it, by buffers' numbers; nil: there
-	// is none.
+	// Weights is the last input of PyTorch's expression, if it is known when the operator is compiled;
+	// else nil. Constants holds the constants that kernels read, computed from it, by the numbers of
+	// their buffers.
 	Weights   *constant
 	Constants map[int]*constant
 }

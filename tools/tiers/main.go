@@ -16,9 +16,9 @@ import (
 
 const usage = `Usage: go run ./tools/tiers [flags] EVENTS.json
 
-Prints the longest shard, all shards together and the limit of each test target, slowest first, and
-what breaks a rule. It fails if anything does. A cached result counts with the time of the
-run that made it.
+tiers prints the duration of the longest shard, of all shards together, and the limit of each test
+target, slowest first, and the rules that a target breaks. It fails if any is broken. A cached result
+counts with the duration of the run that made it.
 
 Example:
   ./bazelw test //... --build_event_json_file=/tmp/events.json

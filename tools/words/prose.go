@@ -86,7 +86,7 @@ func markdown(text string) []prose {
 			}
 			continue
 		}
-		item := strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* ") || regexpItem.MatchString(trimmed)
+		item := strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* ") || numbered.MatchString(trimmed)
 		switch {
 		case fence != "":
 		case trimmed == "" || trimmed[0] == '#' || trimmed[0] == '<':
@@ -110,7 +110,7 @@ func markdown(text string) []prose {
 	return out
 }
 
-var regexpItem = regexp.MustCompile(`^\d+\. `)
+var numbered = regexp.MustCompile(`^\d+\. `)
 
 // plain replaces inline code by a word, and links by their texts.
 func plain(text string) string {

@@ -104,7 +104,7 @@ var statuses = []status{
 	{12, "BAD_INDEX", "kBadIndex", "no input or output has this number"},
 	{13, "BAD_VALUE", "kBadValue", "an input's value is outside what an operator allows, for example an index out of bounds; outputs are not valid"},
 	{14, "NO_WEIGHTS", "kNoWeights", "the options have no weights"},
-	{15, "WEIGHTS_ALIGNMENT", "kWeightsAlignment", "weights not aligned as their header requires"},
+	{15, "WEIGHTS_ALIGNMENT", "kWeightsAlignment", "weights not aligned as the model's header file requires"},
 	{16, "WEIGHTS_LENGTH", "kWeightsLength", "the weights file is truncated, or has trailing data"},
 	{17, "WEIGHTS_DAMAGED", "kWeightsDamaged", "the weights differ from those that the compiler wrote"},
 	{18, "UNKNOWN_VARIANT", "kUnknownVariant", "the options or DNN_VARIANT name a chip that the library has no kernels for"},

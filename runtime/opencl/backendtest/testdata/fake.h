@@ -117,8 +117,8 @@ inline void Wait(const void* queue) {
   }
 }
 
-// Answers a device's queries about command buffers, and returns the functions for them; null: there
-// is none.
+// RecordingInfo answers a device's queries about command buffers. RecordingFunction returns a
+// function for them; null if its name is unknown.
 bool RecordingInfo(cl::Uint what, size_t capacity, void* to, size_t* size, cl::Int* code);
 void* RecordingFunction(const std::string& name);
 
