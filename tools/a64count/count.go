@@ -35,15 +35,8 @@ type Counter struct {
 // It compiles QEMU's plugin in a folder, and returns the command that runs the program: the
 // emulator's with the plugin added.
 func New(folder, program string, emulator []string) (*Counter, []string, error) {
-	if len(emulator) == 0 {
-		return nil, nil, errors.New("no emulator: name one whose plugins work, such as Debian 12's qemu-aarch64")
-	}
-	help, err := exec.Command(emulator[0], "-h").CombinedOutput()
-	if err != nil && len(help) == 0 {
-		return nil, nil, fmt.Errorf("%s -h: %w", emulator[0], err)
-	}
-	if !strings.Contains(string(help), "-plugin") {
-		return nil, nil, fmt.Errorf("%s has no plugins, which count: use another build of it, such as qemu-user of Debian 12", emulator[0])
+	if err := CheckEmulator(emulator); err != nil {
+		return nil, nil, err
 	}
 	source, library := filepath.Join(folder, "plugin.c"), filepath.Join(folder, "plugin.so")
 	if err := os.WriteFile(source, []byte(plugin), 0o666); err != nil {
@@ -55,6 +48,21 @@ func New(folder, program string, emulator []string) (*Counter, []string, error) 
 	c := &Counter{program: program, out: filepath.Join(folder, "counts.txt")}
 	command := []string{emulator[0], "-plugin", fmt.Sprintf("%s,out=%s,mark=%s", library, c.out, clockGettime)}
 	return c, append(append(command, emulator[1:]...), program), nil
+}
+
+// CheckEmulator returns an error if an emulator cannot count.
+func CheckEmulator(emulator []string) error {
+	if len(emulator) == 0 {
+		return errors.New("no emulator: name one whose plugins work, such as Debian 12's qemu-aarch64")
+	}
+	help, err := exec.Command(emulator[0], "-h").CombinedOutput()
+	if err != nil && len(help) == 0 {
+		return fmt.Errorf("%s -h: %w", emulator[0], err)
+	}
+	if !strings.Contains(string(help), "-plugin") {
+		return fmt.Errorf("%s has no plugins, which count: use another build of it, such as qemu-user of Debian 12", emulator[0])
+	}
+	return nil
 }
 
 // Function is a function of the program and what it executed.

@@ -212,7 +212,7 @@ func compileAll(cxx []string, chips library, work, runtime string, device bool) 
 			return fmt.Errorf("there are no files %s: run this command from the repository's root, or with bazel run", part.pattern)
 		}
 		for i, f := range files {
-			object := fmt.Sprintf("%s/%d_%d.o", part.objects, n, i)
+			object := objectFile(part.objects, n, i)
 			objects = append(objects, object)
 			if _, err := os.Stat(object); err == nil && kept && part.objects == runtime {
 				continue
@@ -224,6 +224,11 @@ func compileAll(cxx []string, chips library, work, runtime string, device bool) 
 		return err
 	}
 	return runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-ldl", "-o", work + "/program"})...)
+}
+
+// objectFile returns the object of a source, by the numbers of the part and of the source in it.
+func objectFile(folder string, part, source int) string {
+	return fmt.Sprintf("%s/%d_%d.o", folder, part, source)
 }
 
 // part is files that are compiled alike.

@@ -212,7 +212,8 @@ func TestParse(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                       "found 0 models",
 		"a.onnx b.onnx":                          "found 2 models (a.onnx b.onnx)",
-		"a.onnx --reference=tvm":                 "want ort, interpreter or graph",
+		"a.onnx --reference=tvm":                 "want ort, interpreter, graph or none",
+		"a.onnx --reference=none --layers":       "--reference=none compares nothing",
 		"a.onnx --threads=0":                     "want a number from 1",
 		"a.onnx --int-limit=0":                   "want a number from 1",
 		"a.onnx --no-such-option=01":             "flag provided but not defined",

@@ -10,17 +10,22 @@ import (
 
 	"rules_dnn/gen/manifest"
 	"rules_dnn/tools/a64count"
+	"rules_dnn/tools/command"
 )
 
 // counter counts what the program executes.
 type counter struct {
 	*a64count.Counter
 	blocks map[string][]string // of each kernel
+	work   string
+	json   string // file for the counts; "": none
 }
 
 // checkCount refuses what cannot be counted.
 func (o *options) checkCount(chips library) error {
 	switch {
+	case !o.count && o.countJSON != "":
+		return fmt.Errorf("--count-json=%s: want --count", o.countJSON)
 	case !o.count:
 		return nil
 	case chips[0].Bare():
@@ -41,10 +46,10 @@ func (p *program) countExecuted(o *options, work string) error {
 	if err != nil {
 		return err
 	}
-	p.counter = &counter{blocks: blocksOf(m)}
-	var command []string
-	p.counter.Counter, command, err = a64count.New(work, work+"/program", strings.Fields(o.emulator))
-	p.command = append(command, "--weights="+work+"/model.weights")
+	p.counter = &counter{blocks: blocksOf(m), work: work, json: command.Path(o.countJSON)}
+	var words []string
+	p.counter.Counter, words, err = a64count.New(work, work+"/program", strings.Fields(o.emulator))
+	p.command = append(words, "--weights="+work+"/model.weights")
 	return err
 }
 
@@ -66,8 +71,8 @@ func blocksOf(m *manifest.Manifest) map[string][]string {
 	return blocks
 }
 
-// report prints what the last run executed, in all and by kernel. Without --count, c is nil, and it
-// prints nothing.
+// report prints what the last run executed, in all and by kernel, and writes it to the file of
+// --count-json. Without --count, c is nil, and it prints nothing.
 func (c *counter) report(out io.Writer) error {
 	if c == nil {
 		return nil
@@ -76,7 +81,10 @@ func (c *counter) report(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return c.print(out, functions)
+	if err := c.print(out, functions); err != nil || c.json == "" {
+		return err
+	}
+	return c.write(functions)
 }
 
 func (c *counter) print(out io.Writer, functions []a64count.Function) error {

@@ -51,6 +51,7 @@ func TestCheckCount(t *testing.T) {
 		{"--count --emulator=qemu", processor, ""},
 		{"--count --emulator=qemu", dsp, "--count: only programs for 64-bit ARM are counted, and hexagon_v68 is a DSP"},
 		{"--count", processor, "--count: want --emulator"},
+		{"--count-json=x.json", processor, "--count-json=x.json: want --count"},
 		{"--count --emulator=qemu --threads=2", processor, "--count: want one thread, found --threads=2"},
 		{"--count --emulator=qemu --rounds=1", processor, "--count: an emulator's times mean nothing"},
 		{"--count --emulator=qemu --peers=all --rounds=1", processor, "--count: an emulator's times mean nothing"},

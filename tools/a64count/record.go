@@ -1,0 +1,17 @@
+package a64count
+
+// Record is what one inference of a network executes. `compare --count-json` writes it in JSON.
+type Record struct {
+	// CodeBytes is the size of the network's own code, without the runtime.
+	CodeBytes int64      `json:"code_bytes"`
+	Functions []Recorded `json:"functions"`
+}
+
+// Recorded is what one function of a network's program executes.
+type Recorded struct {
+	Function
+	// Kernel reports whether the function computes blocks itself. Other functions help kernels.
+	Kernel bool `json:"kernel"`
+	// Blocks has the nodes of each block that the function computes or helps to compute.
+	Blocks []string `json:"blocks,omitempty"`
+}
