@@ -151,6 +151,7 @@ func compareRun(o *options, m *model, p *program, s served, ref *reference, run,
 		return nil, err
 	}
 	if ref.run == nil {
+		r.rel, r.abs = math.NaN(), math.NaN() // unknown, in a list's table
 		return r, nil
 	}
 	want, err := ref.run(inputs)
