@@ -45,8 +45,11 @@ type Row struct {
 	Group int64
 	// Broadcast are the kinds of an X that all lanes share, cheapest first; a Vector is always allowed.
 	Broadcast []Operand
-	// PerLoad is how many elements a load brings, of an X that all lanes share and of the W beside it; 0 where loads are of whole registers.
+	// PerLoad is how many lanes a load brings, of an X that all lanes share and of the W beside it; 0 where loads are of whole registers.
 	PerLoad int64
+	// Halves reports that loads of assembly bring half of a register (package neon), for
+	// processors that start them beside a product.
+	Halves bool
 	// Blocks reports that one application computes two rows for two lanes: accumulators of a pair of rows are 2x2 blocks until they are stored, a register of W
 	// is two machine registers, of two lanes each, and of an odd number of rows the last one stands for two.
 	Blocks bool
@@ -163,6 +166,17 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 		rows = r.High(rows)
 		return rows*vectors + rows + vectors
 	}
+	if r.Scheduled() && !r.Halves && x != Vector {
+		return rows*vectors + rows + turnsW
+	}
+	return r.RegistersCompiled(x, rows, vectors)
+}
+
+// turnsW is the number of registers for W in assembly: while products read one, the other is loaded.
+const turnsW = 2
+
+// RegistersCompiled returns the same if a compiler allocates registers.
+func (r *Row) RegistersCompiled(x Operand, rows, vectors int64) int64 {
 	n := rows*vectors*r.PerSum() + vectors*r.heldW() + r.Temps
 	if r.Blocks {
 		n += rows%2*vectors + vectors + (rows+1)/2 - 1 // compilers move the loads of all pairs of rows ahead
@@ -201,9 +215,18 @@ func (r *Row) RegistersHeld(rows, vectors, held int64) int64 {
 	return r.RegistersApart(rows, vectors, held) + r.Temps + 1
 }
 
-// Loads is how many loads one point of the reduction takes, and instrs how many of them
-// are instructions of their own.
+// Loads returns how many loads of whole registers one point of the reduction takes, and how many
+// instructions they are.
 func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
+	if r.Halves {
+		whole := *r
+		whole.Halves = false
+		loads, instrs = whole.Loads(x, rows, vectors)
+		if x != Vector {
+			instrs *= 2
+		}
+		return loads, instrs
+	}
 	parts := float64(1)
 	if r.PerLoad > 0 && x != Vector {
 		parts = float64(r.Lanes) / float64(r.PerLoad)

@@ -54,7 +54,7 @@ const (
 )
 
 var texts = map[string]string{
-	"muladd_f32x4": gnu, "fma_f32x8": gnu, "fma_f32x16": gnu, "fma_f32x4": gnu,
+	"muladd_f32x4": gnu, "fma_f32x8": gnu, "fma_f32x16": gnu, "fma_f32x4": gnu, "fma_f32x4_halves": gnu,
 	"pmaddwd_i16x4": madd, "pmaddwd_i16x8": madd, "pmaddwd_i16x16": madd,
 	"vpdpbusd_u8i8x8": "acc = dnn_dpbusd(acc, x[0], b1);", "vpdpbusd_u8i8x16": "acc = dnn_dpbusd(acc, x[0], b1);",
 	"vpdpbusd_i8u8x8": "acc = dnn_dpbusd(acc, b1, x[0]);", "vpdpbusd_i8u8x16": "acc = dnn_dpbusd(acc, b1, x[0]);",
@@ -164,8 +164,9 @@ func TestRegistersAndLoads(t *testing.T) {
 		{"fma_f32x8", Vector, 14, 1, 14 + 1 + 1, 15, 1},
 		{"fma_f32x16", Memory, 31, 1, 31 + 1, 32, 1},
 		{"fma_f32x16", Memory, 14, 2, 28 + 2 + 1, 16, 16},
-		{"fma_f32x4", Lane, 9, 2, 18 + 2 + 9 + 2, 8.5, 8.5},
-		{"fma_f32x4", Register, 5, 4, 20 + 4 + 5 + 2, 13, 13},
+		{"fma_f32x4", Lane, 6, 4, 24 + 6 + 2, 5.5, 5.5},
+		{"fma_f32x4", Register, 5, 4, 20 + 5 + 2, 9, 9},
+		{"fma_f32x4_halves", Lane, 9, 2, 18 + 2 + 9 + 2, 4.25, 8.5},
 		{"fma_f32x4", Vector, 9, 2, 18 + 2 + 9 + 2, 20, 20},
 		{"vrmpy_i8u8", Scalar, 7, 4, 28 + 4, 11, 11},
 		{"vrmpy_u8i8", Register, 7, 3, 21 + 3 + 1 + 1, 10, 17},

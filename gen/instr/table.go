@@ -17,10 +17,12 @@ var table = []Row{
 	// AVX-512: vfmadd231ps with {1to16}.
 	{Name: "fma_f32x16", CPU: "x86_64", Feature: "avx512f", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 16, Group: 1, Broadcast: []Operand{Memory},
 		FoldsLoad: true, Ops: 1, Latency: 4, Meaning: multiplyAdd, Fused: true, text: gnuVectors},
-	// NEON: fmla by element. Two neighbours are half of a register: processors that start a load of 16 bytes beside nothing start
-	// this one beside a product. Of an X that is copied to all lanes, the next one is in a register, too.
-	{Name: "fma_f32x4", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register}, PerLoad: 2,
-		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAdd, Fused: true, text: map[string]string{"cpp": gnuVector, Assembly: "fmla $a, $w, $x"}},
+	// NEON: fmla by element. Of an X that is copied to all lanes, the next one is in a register, too.
+	{Name: "fma_f32x4", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register},
+		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAdd, Fused: true, text: neonFMA},
+	// The same for processors that start a load of 16 bytes beside nothing, but one of 8 beside a product.
+	{Name: "fma_f32x4_halves", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register}, Halves: true,
+		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAdd, Fused: true, text: neonFMA},
 
 	// Integers, of which lanes take neighbours along the sum in at a time. Where an instruction has operands of one type only, packing makes them so:
 	// minus the zero point in 16 bits, whose products are exact in pairs; or less 128, which is taken out of the sum.
@@ -106,6 +108,7 @@ var (
 	multiplyAddBF16 = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.BF16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.BF16}), te.Acc{N: 0, Type: ir.F32})
 	multiplyAddF16  = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.F16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.F16}), te.Acc{N: 0, Type: ir.F32})
 	gnuVectors      = map[string]string{"cpp": gnuVector}
+	neonFMA         = map[string]string{"cpp": gnuVector, Assembly: "fmla $a, $w, $x", Assembly + First: "fmul $a, $w, $x"}
 )
 
 const gnuVector = "$a += $x * $w;"

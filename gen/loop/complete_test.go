@@ -48,7 +48,7 @@ func whole() *loop.Kernel {
 			loop.For{Var: "i", Extent: v("N"), Lanes: 1, Stride: 2, Items: true, Body: []loop.Stmt{
 				loop.If{Cond: within, Then: []loop.Stmt{loop.Claim{Buf: x, Index: v("i"), Later: true}}, Else: []loop.Stmt{loop.Store{Buf: x, Index: v("i"), Texel: texel, Value: choice}}},
 			}},
-			loop.Tile{Micro: micro, X: x, W: s, XAt: v("N"), At: v("N"), Acc: a, AccAt: v("N"), FetchAt: v("N"), Index: h, Ends: h, IndexAt: v("N"), EndsAt: v("N")},
+			loop.Tile{Micro: micro, X: x, W: s, XAt: v("N"), At: v("N"), Acc: a, AccAt: v("N"), FetchAt: v("N"), Index: h, Ends: h, IndexAt: v("N"), EndsAt: v("N"), Finish: &loop.Finish{}},
 			loop.Barrier{}, call,
 		},
 	}
@@ -58,6 +58,7 @@ func whole() *loop.Kernel {
 var silent = map[string]string{
 	"Call.Consts": "Parse takes them from the calls that it is given",
 	"Call.Run":    "it is a function, too",
+	"Tile.Finish": "only printers' kernels have it",
 }
 
 // changer makes the changes of what the text names or lists in other ways than its fields.
@@ -87,6 +88,8 @@ func (c *changer) own(path string, v reflect.Value, f func(string, reflect.Value
 			}
 		}
 		c.pointed(path, v, f)
+	case *loop.Finish:
+		f(path, reflect.ValueOf((*loop.Finish)(nil)))
 	case sym.Facts:
 		f(path, reflect.ValueOf(sym.Facts{}))
 		f(path+"/Range.Lo", reflect.ValueOf(sym.Facts{"N": {Lo: 2, Hi: 64}}))

@@ -185,6 +185,8 @@ type Tile struct {
 	IndexAt, EndsAt sym.Expr
 	// FetchAt is the offset in W of what the call fetches into the cache for later ones, if its Micro does.
 	FetchAt sym.Expr
+	// Finish, if not nil, is what the call stores. Then it does not write to Acc.
+	Finish *Finish
 }
 
 // Call is a call of an opaque operator's function: its operands, results and scratch memory by

@@ -75,6 +75,11 @@ func Exprs(body []Stmt, f func(sym.Expr)) {
 			f(x.FetchAt)
 			f(x.IndexAt)
 			f(x.EndsAt)
+			if x.Finish != nil {
+				for _, p := range x.Finish.Pointers {
+					f(p.At)
+				}
+			}
 		case Call:
 			for _, a := range x.Args {
 				f(a.Size)

@@ -91,9 +91,10 @@ type Row struct {
 	// lanes are the kinds of arguments whose C++ serves vectors, too. Floats are those of 64 bits: texts of f32 all do.
 	lanes Kinds
 
-	text  text  // C++
-	float impl  // evaluators over float32 (f16 and bf16 too), float64
-	whole whole // evaluators over integers and bool
+	text  text   // C++
+	a64   string // see A64
+	float impl   // evaluators over float32 (f16 and bf16 too), float64
+	whole whole  // evaluators over integers and bool
 }
 
 var byName = func() map[string]*Row {

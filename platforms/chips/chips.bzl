@@ -23,8 +23,7 @@ How the numbers are defined:
 
 - Caches: the smallest size among a processor's variants.
 - fma_per_cycle, loads_per_cycle, stores_per_cycle, arithmetic_per_cycle: whole vectors. If units
-  or the path to the cache have 256 bits, two of them count as one 512-bit vector. On 64-bit ARM,
-  loads are of half vectors, which kernels use.
+  or the path to the cache have 256 bits, two of them count as one 512-bit vector.
 - fma_latency: latency for floats, if it differs from gen/instr.
 - issue_per_cycle: operations that are renamed or dispatched in a cycle.
 - l2_bytes_per_cycle: sustained reads if a measurement is known, otherwise half of the port's
@@ -502,6 +501,7 @@ CHIPS = {
             "crossing_cycles": 150,
             "fma_per_cycle": 1,
             "in_order": True,
+            "instructions": ["fma_f32x4_halves", "sdot_i8x4", "udot_u8x4"],
             "issue_per_cycle": 2,
             "l1d_bytes": 32 * _KB,
             "l1d_ways": 4,
@@ -510,7 +510,7 @@ CHIPS = {
             "l3_bytes": 1 * _MB,
             "l3_bytes_per_cycle": 4,
             "lane_cycles": 1,
-            "loads_per_cycle": 1,
+            "loads_per_cycle": 0.5,
             "stores_per_cycle": 1,
         },
         "runs": ["arm64", "arm64_dotprod"],

@@ -121,7 +121,7 @@ func channels(v *ir.Value) int64 {
 func (b *block) parts(c *plan.Call, functions map[string]*asm.Function) ([]part, error) {
 	shares, order := shares(c)
 	if len(order) == 0 {
-		f := mangled(functions, c.Function)
+		f := mangled(functions, "", c.Function)
 		if f == nil {
 			return nil, fmt.Errorf("block %d, %s: %s is not in the assembly", b.number, b.name, c.Function)
 		}
@@ -129,9 +129,9 @@ func (b *block) parts(c *plan.Call, functions map[string]*asm.Function) ([]part,
 	}
 	var out []part
 	var tiles []string
-	for _, m := range order {
-		name := cpp.MicroName(m)
-		f := functions[cpp.MicroSymbol(m)]
+	for _, t := range order {
+		m, name := t.Micro, cpp.TileName(t)
+		f := mangled(functions, "L", name)
 		if f == nil {
 			return nil, fmt.Errorf("block %d, %s: %s is not in the assembly", b.number, b.name, name)
 		}
@@ -142,10 +142,11 @@ func (b *block) parts(c *plan.Call, functions map[string]*asm.Function) ([]part,
 	return out, nil
 }
 
-// mangled returns the C++ function of that name with any parameters.
-func mangled(functions map[string]*asm.Function, name string) *asm.Function {
+// mangled returns the C++ function of that name with any parameters. The linkage is "L" for a
+// function of one file.
+func mangled(functions map[string]*asm.Function, linkage, name string) *asm.Function {
 	for symbol, f := range functions {
-		if strings.HasPrefix(symbol, fmt.Sprintf("_Z%d%s", len(name), name)) {
+		if strings.HasPrefix(symbol, fmt.Sprintf("_Z%s%d%s", linkage, len(name), name)) {
 			return f
 		}
 	}
@@ -173,22 +174,22 @@ func hot(f *asm.Function, share float64) []part {
 
 // shares returns the share of the products that each micro-kernel adds; equal shares if that is
 // unknown.
-func shares(c *plan.Call) (map[string]float64, []*loop.MicroKernel) {
-	var order []*loop.MicroKernel
+func shares(c *plan.Call) (map[string]float64, []loop.Tile) {
+	var order []loop.Tile
 	out, all := map[string]float64{}, 0.0
-	loop.Tiles(c.Kernel.Body, func(t loop.Tile) {
-		name := cpp.MicroName(t.Micro)
+	cpp.Tiles(c.Kernel, func(t loop.Tile) {
+		name := cpp.TileName(t)
 		if _, seen := out[name]; seen {
 			return
 		}
-		n, known := c.Kernel.ProductsOf(func(m *loop.MicroKernel) bool { return cpp.MicroName(m) == name })
+		n, known := c.Kernel.ProductsOf(func(m *loop.MicroKernel) bool { return cpp.MicroName(m) == cpp.MicroName(t.Micro) })
 		count, constant := n.Const()
 		if !known || !constant {
 			count = 1
 		}
 		out[name] = float64(count)
 		all += float64(count)
-		order = append(order, t.Micro)
+		order = append(order, t)
 	})
 	for name := range out {
 		out[name] /= all

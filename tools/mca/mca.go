@@ -42,7 +42,7 @@ type standIn struct {
 // for it takes both units, and waits for W and X.
 var standIns = map[string][]standIn{
 	"cortex-a55": {
-		{regexp.MustCompile(`fml[as]\s+v(\d+)\.4s, v(\d+)\.4s, v(\d+)\.\S+`), "addp v$1.4s, v$2.4s, v$3.4s"},
+		{regexp.MustCompile(`fm(?:l[as]|ul)\s+v(\d+)\.4s, v(\d+)\.4s, v(\d+)\.\S+`), "addp v$1.4s, v$2.4s, v$3.4s"},
 		{regexp.MustCompile(`ldr\s+q(\d+), \[(\w+)[^\]]*\]!`), "ld1 {v$1.4s}, [$2], #16"}, // which changes the address, too
 		{regexp.MustCompile(`ldu?r\s+q(\d+), \[(\w+)[^\]]*\]`), "ld1 {v$1.4s}, [$2]"},
 		{regexp.MustCompile(`(?:ins|mov)\s+v(\d+)\.d\[1\], (x\d+)`), "ldr d$1, [$2]"},

@@ -50,6 +50,8 @@ type Tiled struct {
 	// Widening is the cycles in which each set of tasks of other channels widens all of X again, and tasks how many there are of each of its parts.
 	Widening float64
 	Tasks    int64
+	// Needed, if not nil, returns the share of the products that tiles of 'rows' rows compute.
+	Needed func(rows int64) float64
 }
 
 // NewTiled is of rows that an axis has, or of as many as it usually has where only the run knows.
@@ -125,6 +127,9 @@ func (p *Tiled) Fitting() []Tile {
 // cost is the cycles of all pixels and channels in tiles of one size.
 func (p *Tiled) cost(t Tile) float64 {
 	parts := float64(p.Groups / (t.Vectors / p.PerBlock))
+	if p.Needed != nil {
+		parts *= p.Needed(t.Rows)
+	}
 	if t.Rows > p.Pixels { // of several runs
 		return parts * p.rowsCost(p.Runs*p.Pixels, t.Rows, t.Vectors)
 	}
@@ -152,7 +157,16 @@ func (p *Tiled) reads(vectors int64) bool {
 
 // Fits reports whether registers hold a tile, and the first-level cache what it reads of X beside W.
 func (p *Tiled) Fits(rows, vectors int64) bool {
-	return !p.displaces(rows) && p.Instr.Registers(p.X, rows, vectors) <= p.T.Registers(p.Instr)
+	return !p.displaces(rows) && p.registers(rows, vectors) <= p.T.Registers(p.Instr)
+}
+
+// registers returns the number of registers that a tile takes. Compilers allocate them if W is
+// widened or there is a single row.
+func (p *Tiled) registers(rows, vectors int64) int64 {
+	if p.Stored != ir.Invalid || rows == 1 {
+		return p.Instr.RegistersCompiled(p.X, rows, vectors)
+	}
+	return p.Instr.Registers(p.X, rows, vectors)
 }
 
 // displaces reports whether so many rows of X, some of each of which are read at every point of the sum, take more lines of their sets of the

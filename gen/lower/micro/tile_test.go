@@ -28,8 +28,10 @@ func TestChosenTiles(t *testing.T) {
 		{"x86_64_v4", instr.Memory, 3136, Tile{6, 4}},
 		{"x86_64_v4", instr.Memory, 1, Tile{1, 4}},
 		{"x86_64_v4", instr.Vector, 56, Tile{28, 1}},
-		{"arm64", instr.Lane, 3136, Tile{9, 2}},
-		{"arm64", instr.Register, 112, Tile{5, 4}},
+		{"arm64", instr.Lane, 3136, Tile{6, 4}},
+		{"arm64", instr.Lane, 49, Tile{10, 2}},
+		{"arm64", instr.Register, 112, Tile{6, 4}},
+		{"arm64_cortex_a55", instr.Lane, 3136, Tile{9, 2}},
 		{"arm64", instr.Vector, 56, Tile{8, 2}},
 	} {
 		chip := chipstest.Target(t, c.chip)

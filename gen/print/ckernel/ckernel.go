@@ -40,8 +40,11 @@ type Dialect interface {
 }
 
 // TileAt is where a micro-kernel's operands begin: offsets in the buffers of X and W, the
-// accumulators' address, and the offset in W of what it fetches ahead.
-type TileAt struct{ X, W, Acc, Fetch, Index, Ends string }
+// accumulators' address, the offset in W of what it fetches ahead, and the offsets of a finish.
+type TileAt struct {
+	X, W, Acc, Fetch, Index, Ends string
+	Pointers                      []string
+}
 
 // Claimer is a dialect that can ask for a cache line ahead.
 type Claimer interface {

@@ -122,6 +122,11 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 			acc += " + " + w.index(x.AccAt)
 		}
 		at := TileAt{X: w.index(x.XAt), W: w.index(x.At), Acc: acc, Fetch: w.index(x.FetchAt), Index: w.index(x.IndexAt), Ends: w.index(x.EndsAt)}
+		if x.Finish != nil {
+			for _, p := range x.Finish.Pointers {
+				at.Pointers = append(at.Pointers, w.index(p.At))
+			}
+		}
 		text, err := w.d.Tile(x, at)
 		if err != nil {
 			w.fail(err)

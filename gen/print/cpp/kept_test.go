@@ -95,7 +95,7 @@ func TestKeptInAssembly(t *testing.T) {
 				if !m.Instr.Fused {
 					applications = cpu.mul
 				}
-				assert.Contains(t, cpp.Micro(m), "\nDNN_JOINED void ", "kernels that call it find its sums in registers")
+				assert.Contains(t, cpp.Micro(loop.Tile{Micro: m}, 2), "\nDNN_JOINED void ", "kernels that call it find its sums in registers")
 				runs := 0
 				for _, body := range f.Innermost() {
 					n := asm.Count(body, applications)
@@ -123,7 +123,7 @@ func TestColumns(t *testing.T) {
 	assert.Equal(t, []loop.Column{{First: 0, Taps: []int64{0, 2}, From: []int64{0, 1}, Across: []int64{0, 0}}, {First: 1, Taps: []int64{1, 3}, From: []int64{0, 2}, Across: []int64{0, 0}}}, m.Columns(m.Kept.Taps[0]))
 	assert.InDelta(t, (5+6)*2, m.KeptLoads(), 0)
 	assert.Equal(t, int64(6), m.KeptRows(m.Kept.Taps[0]))
-	assert.Equal(t, 22, strings.Count(cpp.Micro(m), "= dnn_load<"))
+	assert.Equal(t, 22, strings.Count(cpp.Micro(loop.Tile{Micro: m}, 2), "= dnn_load<"))
 	far := *m
 	far.RowStep, far.Kept = 160, &loop.Kept{Blocks: 1, Taps: [][]int64{{8, 16, 160, 328}}, Channels: 9, Group: 9, Step: 1600}
 	assert.Equal(t, []loop.Column{{First: 8, Taps: []int64{0, 1, 2, 3}, From: []int64{0, 0, 1, 2}, Across: []int64{0, 1, -1, 0}}}, far.Columns(far.Kept.Taps[0])[:1], "one is read for all taps")
@@ -134,7 +134,7 @@ func TestColumns(t *testing.T) {
 	early.Early = true
 	ahead := *m
 	ahead.Kept = &early
-	text := cpp.Micro(&ahead)
+	text := cpp.Micro(loop.Tile{Micro: &ahead}, 2)
 	assert.Equal(t, 22, strings.Count(text, "= dnn_load<"))
 	first, _, _ := strings.Cut(text, "dnn_opaque_after")
 	assert.Equal(t, 1+instr.EarlyLoads, strings.Count(first, "= dnn_load<"), "before the first products:\n%s", text)
@@ -145,11 +145,11 @@ func TestColumns(t *testing.T) {
 	given.Given = true
 	branches := *m
 	branches.Kept = &given
-	text = cpp.Micro(&branches)
+	text = cpp.Micro(loop.Tile{Micro: &branches}, 2)
 	assert.Contains(t, text, "switch (*index / 9u)")
 	assert.Contains(t, text, "x + (int64_t)channel * 100")
 	m.Kept.Alone = true
 	assert.Equal(t, name+"_alone", cpp.MicroName(m))
 	assert.Len(t, m.Columns(m.Kept.Taps[0]), 4)
-	assert.Equal(t, 32, strings.Count(cpp.Micro(m), "= dnn_load<"))
+	assert.Equal(t, 32, strings.Count(cpp.Micro(loop.Tile{Micro: m}, 2), "= dnn_load<"))
 }

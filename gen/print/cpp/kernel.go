@@ -6,6 +6,7 @@ import (
 
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/ckernel"
+	"rules_dnn/gen/print/neon"
 )
 
 // Signature is a kernel's declaration under the given name: buffers, symbols,
@@ -36,13 +37,31 @@ func Signature(k *loop.Kernel, name string) string {
 	return fmt.Sprintf("void %s(%s)", name, strings.Join(ps, ", "))
 }
 
+// statements returns a kernel's statements, in which tiles that are assembly have finishes.
+func statements(k *loop.Kernel) []loop.Stmt {
+	if !scheduled(k) {
+		return k.Statements()
+	}
+	return neon.Join(k)
+}
+
+// scheduled reports whether tiles of a kernel are assembly.
+func scheduled(k *loop.Kernel) bool {
+	found := false
+	loop.Tiles(k.Body, func(t loop.Tile) { found = found || t.Micro.Instr.Scheduled() })
+	return found
+}
+
+// Tiles calls f for each tile of a kernel as it is printed.
+func Tiles(k *loop.Kernel, f func(loop.Tile)) { loop.Tiles(statements(k), f) }
+
 // Body prints what stands between the braces of a kernel's definition.
 func (l *Language) Body(k *loop.Kernel) (string, error) {
 	call := opaqueCall(k)
 	if call != nil && l.IsC() {
 		return CPP.Body(k)
 	}
-	w, body := ckernel.New(l.Dialect, k.Facts), k.Statements()
+	w, body := ckernel.New(l.Dialect, k.Facts), statements(k)
 	w.Writer.Indent = 1
 	refuses := loop.Refuses(k.Body)
 	if refuses {

@@ -1,6 +1,7 @@
 package cpp
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
@@ -50,30 +51,21 @@ func MicroName(m *loop.MicroKernel) string {
 	return name
 }
 
-// MicroSymbol is the micro-kernel's name in assembly and object files (Itanium C++ ABI, 5.1).
-func MicroSymbol(m *loop.MicroKernel) string {
-	x, wide := mangled[Storage(m.Instr.X)], mangled[Storage(m.W())]
-	name, w := MicroName(m), "S0_"
-	fetch, kept := w, "PKtS3_"
-	if x != wide {
-		w, fetch, kept = "PK"+wide, "S2_", "S2_S2_"
+// TileName returns the name of a tile's function: the micro-kernel's, and a hash of the finish.
+func TileName(t loop.Tile) string {
+	if t.Finish == nil {
+		return MicroName(t.Micro)
 	}
-	if m.Fetch == 0 {
-		fetch = ""
-	}
-	if m.Kept == nil {
-		kept = ""
-	}
-	return fmt.Sprintf("_ZL%d%sPK%s%sP%s%s%s", len(name), name, x, w, mangled[Storage(m.Instr.Acc)], fetch, kept)
+	sum := sha256.Sum256([]byte(t.Finish.Text()))
+	return fmt.Sprintf("%s_to_%x", MicroName(t.Micro), sum[:4])
 }
 
-// mangled are the types of operands and sums as names of functions have them.
-var mangled = map[string]string{"float": "f", "int8_t": "a", "uint8_t": "h", "int16_t": "s", "uint16_t": "t", "int32_t": "i"}
-
-// linkage is DNN_LEAF, or DNN_JOINED of stored kernels: these are few products a call, beside which it is much to store sums and load them again for
-// biases and activations.
-func linkage(m *loop.MicroKernel) string {
-	if m.Kept != nil {
+// linkage returns DNN_JOINED for kernels that are inlined: stored kernels, whose sums stay in
+// registers for biases and activations, and assembly with a finish that has a single call. Assembly
+// without a finish is not inlined: it uses all registers, so compilers would load the constants of the
+// statements after it again and again.
+func linkage(m *loop.MicroKernel, joined bool) string {
+	if m.Kept != nil || joined {
 		return "DNN_JOINED"
 	}
 	return "DNN_LEAF"
@@ -82,7 +74,9 @@ func linkage(m *loop.MicroKernel) string {
 // Micro prints a micro-kernel as a function, mostly a leaf: every accumulator is a variable of its own,
 // so that a compiler keeps it in a register, and the innermost loop's body is written
 // out, so that it has the same instructions from every compiler.
-func Micro(m *loop.MicroKernel) string {
+func Micro(t loop.Tile, calls int) string {
+	m := t.Micro
+	assembly, scheduled := neon.New(t)
 	w := &microWriter{m: m, vec: fmt.Sprintf("dnn_%sx%d", m.Instr.Acc, m.Lanes())}
 	w.operand = w.vec
 	if m.Instr.Group > 1 { // the groups of all lanes
@@ -93,9 +87,9 @@ func Micro(m *loop.MicroKernel) string {
 		elements = "floats"
 	}
 	w.line("// %d x %d accumulators of %d %s; %d applications of %s a call.", m.Rows, m.Vectors, m.Lanes(), elements, m.FMAs(), m.Instr.Name)
-	w.block(signature(m), func() {
-		if k, ok := neon.New(m); ok {
-			for _, l := range k.Statement() {
+	w.block(signature(t, linkage(m, scheduled && t.Finish != nil && calls == 1)), func() {
+		if scheduled {
+			for _, l := range assembly.Statement() {
 				w.line("%s", l)
 			}
 			return
@@ -110,8 +104,16 @@ func Micro(m *loop.MicroKernel) string {
 }
 
 // signature is the head of a micro-kernel's function.
-func signature(m *loop.MicroKernel) string {
+func signature(t loop.Tile, linkage string) string {
+	m := t.Micro
 	x, wide, acc := Storage(m.Instr.X), Storage(m.W()), Storage(m.Instr.Acc)
+	if t.Finish != nil {
+		var pointers strings.Builder
+		for i, p := range t.Finish.Pointers {
+			fmt.Fprintf(&pointers, ", %s* p%d", map[bool]string{true: acc, false: "const " + acc}[p.Buf.Write], i)
+		}
+		return fmt.Sprintf("%s void %s(const %s* __restrict x, const %s* __restrict w%s)", linkage, TileName(t), x, wide, &pointers)
+	}
 	more := ""
 	switch {
 	case m.Kept != nil:
@@ -121,7 +123,7 @@ func signature(m *loop.MicroKernel) string {
 	case m.Fetch > 0:
 		more = fmt.Sprintf(", const %s* fetch", wide)
 	}
-	return fmt.Sprintf("%s void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc%s)", linkage(m), MicroName(m), x, wide, acc, more)
+	return fmt.Sprintf("%s void %s(const %s* __restrict x, const %s* __restrict w, %s* __restrict acc%s)", linkage, MicroName(m), x, wide, acc, more)
 }
 
 // sums are the accumulators in vectors: what they begin with, what is added, and where they are stored.

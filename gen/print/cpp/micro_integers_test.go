@@ -132,7 +132,7 @@ func called(row *instr.Row, ms []*loop.MicroKernel) (kernels, calls string) {
 		tiles = ", &tiles"
 	}
 	for _, m := range ms {
-		k.WriteString(cpp.Micro(m))
+		k.WriteString(cpp.Micro(loop.Tile{Micro: m}, 2))
 		fmt.Fprintf(&c, "    %s(x, w, acc%s);\n    fwrite(acc, 4, %d, stdout);\n", cpp.MicroName(m), tiles, m.Rows*m.Vectors*m.Lanes())
 	}
 	return k.String(), c.String()

@@ -216,7 +216,7 @@ func runProgram(ms []*loop.MicroKernel) string {
 	var w, calls strings.Builder
 	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + elementC)
 	for _, m := range ms {
-		w.WriteString(cpp.Micro(m))
+		w.WriteString(cpp.Micro(loop.Tile{Micro: m}, 2))
 		kept := ""
 		if m.Kept != nil {
 			kept = fmt.Sprintf(", kept_index, kept_ends + %d", firstEnd(m))

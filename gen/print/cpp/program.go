@@ -4,7 +4,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 
 	"rules_dnn/gen/ir"
@@ -40,8 +41,8 @@ type Language struct {
 	Observed bool
 	// Functions are what kernels with such bodies call and the header does not have; nil: nothing.
 	Functions func(ks []*loop.Kernel, bodies string) string
-	// Micro prints a micro-kernel as a function that only its file sees.
-	Micro func(*loop.MicroKernel) string
+	// Micro prints a tile's micro-kernel as a function of its file, which calls it 'calls' times.
+	Micro func(t loop.Tile, calls int) string
 }
 
 // IsC reports whether kernels are C, which compilers take with other options than the host program.
@@ -175,8 +176,9 @@ func (l *Language) shard(ks []*kernelText, prefix string, i, shards int) string 
 	if l.Functions != nil {
 		w.Text(l.functions(mine))
 	}
-	for _, m := range micros(mine) {
-		w.Text(l.Micro(m) + "\n")
+	tiles, counts := micros(mine)
+	for _, t := range tiles {
+		w.Text(l.Micro(t, counts[TileName(t)]) + "\n")
 	}
 	for _, k := range mine {
 		for _, d := range k.docs {
@@ -200,21 +202,20 @@ func (l *Language) functions(ks []*kernelText) string {
 	return l.Functions(kernels, bodies.String())
 }
 
-func micros(ks []*kernelText) []*loop.MicroKernel {
-	byName := map[string]*loop.MicroKernel{}
+// micros returns a tile for each micro-kernel that kernels call, sorted by name, and the number of
+// calls of each name.
+func micros(ks []*kernelText) (tiles []loop.Tile, calls map[string]int) {
+	byName, calls := map[string]loop.Tile{}, map[string]int{}
 	for _, k := range ks {
-		loop.Tiles(k.kernel.Body, func(t loop.Tile) { byName[MicroName(t.Micro)] = t.Micro })
+		Tiles(k.kernel, func(t loop.Tile) {
+			byName[TileName(t)] = t
+			calls[TileName(t)]++
+		})
 	}
-	names := make([]string, 0, len(byName))
-	for n := range byName {
-		names = append(names, n)
+	for _, n := range slices.Sorted(maps.Keys(byName)) {
+		tiles = append(tiles, byName[n])
 	}
-	sort.Strings(names)
-	out := make([]*loop.MicroKernel, len(names))
-	for i, n := range names {
-		out[i] = byName[n]
-	}
-	return out
+	return tiles, calls
 }
 
 // Weights writes the constants, those of the host before those of the device.

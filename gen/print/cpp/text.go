@@ -209,7 +209,15 @@ func (dialect) Tile(x loop.Tile, at ckernel.TileAt) (string, error) {
 	if x.Micro.Instr.Matrix > 0 {
 		fetch = ", &" + tilesVar
 	}
-	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s%s);", MicroName(x.Micro), x.X.Name, at.X, x.W.Name, at.W, at.Acc, fetch)
+	to := at.Acc
+	if x.Finish != nil {
+		var pointers []string
+		for i, p := range x.Finish.Pointers {
+			pointers = append(pointers, p.Buf.Name+" + "+at.Pointers[i])
+		}
+		to = strings.Join(pointers, ", ")
+	}
+	text := fmt.Sprintf("%s(%s + %s, %s + %s, %s%s);", TileName(x), x.X.Name, at.X, x.W.Name, at.W, to, fetch)
 	if x.Micro.Adds && x.Micro.Kept == nil {
 		return text, fmt.Errorf("a tile adds to existing sums; C++ supports this only for a pruned layer's stored weights")
 	}

@@ -15,7 +15,7 @@ import (
 const Header = "runtime/dnn_hvx.h"
 
 // Intrinsics is C with all micro-kernels in C, which the compiler schedules: what packets are compared with.
-var Intrinsics = &cpp.Language{Dialect: dialect{}, Extension: ".c", Header: Header, Micro: micro,
+var Intrinsics = &cpp.Language{Dialect: dialect{}, Extension: ".c", Header: Header, Micro: func(t loop.Tile, _ int) string { return micro(t.Micro) },
 	Functions: func(ks []*loop.Kernel, bodies string) string {
 		return functions(ks, bodies) + called(linesCall, bodies, packed.ParseLines, linesInC) + called(rowsCall, bodies, packed.ParseRows, rowsInC)
 	}}

@@ -17,7 +17,7 @@ const oldest = 66
 // For is how kernels are written where micro-kernels are packed for a version of Hexagon and later ones.
 func For(version int) *cpp.Language {
 	l := *Intrinsics
-	l.Micro = func(m *loop.MicroKernel) string { return leaf(m, version) }
+	l.Micro = func(t loop.Tile, _ int) string { return leaf(t.Micro, version) }
 	l.Functions = func(ks []*loop.Kernel, bodies string) string {
 		return functions(ks, bodies) + called(linesCall, bodies, packed.ParseLines, func(l packed.Lines) string { return linesPacked(l, version) }) +
 			called(rowsCall, bodies, packed.ParseRows, func(r packed.Rows) string { return rowsPacked(r, version) })

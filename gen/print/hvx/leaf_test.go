@@ -25,6 +25,6 @@ func TestLeaf(t *testing.T) {
 // TestLater: from v69 on, multiplying and adding vectors takes one multiplier, of which a packet has two.
 func TestLater(t *testing.T) {
 	m := &loop.MicroKernel{Instr: instr.Lookup("vrmpy_u8i8"), X: instr.Register, Rows: 4, Vectors: 4, RowStep: 256, K: []loop.KLoop{{Extent: 64, XStep: 4, WStep: 512}}}
-	assert.Contains(t, For(68).Micro(m), "vadd(")
-	assert.NotContains(t, For(69).Micro(m), "vadd(")
+	assert.Contains(t, For(68).Micro(loop.Tile{Micro: m}, 2), "vadd(")
+	assert.NotContains(t, For(69).Micro(loop.Tile{Micro: m}, 2), "vadd(")
 }

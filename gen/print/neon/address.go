@@ -6,11 +6,11 @@ import "fmt"
 var general = []string{"x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
 	"x19", "x20", "x21", "x22", "x23", "x24"}
 
-// base is a register of an address inside an operand, and the one of the next iteration's.
+// base is a register of an address inside an operand.
 type base struct {
-	x             bool
-	at            int64 // bytes
-	current, then string
+	x        bool
+	at       int64 // bytes
+	register string
 }
 
 // reaches reports whether a load may be so many bytes from its register: multiples of its size up to 4095, or up to
@@ -22,16 +22,15 @@ func reaches(off, bytes int64) bool {
 // addresses takes registers for all that is not a vector. It reports whether they are enough, and numbers small
 // enough for instructions.
 func (w *writer) addresses() bool {
-	w.bases = []base{{x: true, current: "%[x]"}, {current: "%[w]"}}
+	w.bases = []base{{x: true, register: "%[x]"}, {register: "%[w]"}}
+	halves := false
 	for _, l := range w.loads {
 		if w.base(l) == nil {
-			w.bases = append(w.bases, base{x: l.x, at: 4 * l.at, current: w.take()})
+			w.bases = append(w.bases, base{x: l.x, at: 4 * l.at, register: w.take()})
 		}
+		halves = halves || l.halves
 	}
-	for i, b := range w.bases {
-		if len(w.loops) > 0 {
-			w.bases[i].then = w.take()
-		}
+	for _, b := range w.bases {
 		if !addable(b.at) {
 			return false
 		}
@@ -44,7 +43,9 @@ func (w *writer) addresses() bool {
 		}
 	}
 	for range temps {
-		w.temps = append(w.temps, w.take())
+		if halves {
+			w.temps = append(w.temps, w.take())
+		}
 	}
 	return w.taken <= len(general)
 }
@@ -66,9 +67,14 @@ func (w *writer) base(l *load) *base {
 	return nil
 }
 
-// jump is what operands' addresses gain, in bytes, from the last iteration of the loops within loop i to its next.
+// jump is what operands' addresses gain, in bytes, after the last iteration of the loops within loop i,
+// whose addresses have advanced already, to loop i's next one.
 func (w *writer) jump(i int) (x, v int64) {
-	x, v = w.loops[i].XStep, w.loops[i].WStep
+	inner := w.loops[len(w.loops)-1]
+	if i == len(w.loops)-1 {
+		return 4 * inner.XStep, 4 * inner.WStep
+	}
+	x, v = w.loops[i].XStep-inner.XStep, w.loops[i].WStep-inner.WStep
 	for _, k := range w.loops[i+1:] {
 		x, v = x-(k.Extent-1)*k.XStep, v-(k.Extent-1)*k.WStep
 	}
@@ -97,7 +103,7 @@ func add(to, from string, n int64) []string {
 // enter sets addresses and counters for the first iteration.
 func (w *writer) enter() {
 	for _, b := range w.bases[2:] {
-		w.lines = append(w.lines, add(b.current, w.operand(b).current, b.at)...)
+		w.lines = append(w.lines, add(b.register, w.operand(b).register, b.at)...)
 	}
 	for i, k := range w.loops {
 		w.line("mov %s, #%d", w.counters[i], k.Extent)
@@ -112,65 +118,43 @@ func (w *writer) operand(of base) base {
 	return w.bases[1]
 }
 
-// advance is what finds the next iteration's addresses, in parts that stand after a product each. Where the innermost loop
-// ends, they come from wrap; after the last iteration they are this one's again, so that nothing is read that is not there.
-func (w *writer) advance() [][]string {
+// advance counts an iteration of the innermost loop and finds the next one's addresses.
+func (w *writer) advance() []string {
 	if len(w.loops) == 0 {
 		return nil
 	}
 	inner := len(w.loops) - 1
-	x, v := w.jump(inner)
-	var out [][]string
-	each := func(lines ...string) {
-		for _, l := range lines {
-			out = append(out, []string{l})
+	return append([]string{fmt.Sprintf("subs %s, %s, #1", w.counters[inner], w.counters[inner])}, w.move(inner)...)
+}
+
+// move is what brings all addresses to the next iteration of loop i.
+func (w *writer) move(i int) []string {
+	x, v := w.jump(i)
+	var out []string
+	for _, b := range w.bases {
+		n := v
+		if b.x {
+			n = x
 		}
-	}
-	each(fmt.Sprintf("subs %s, %s, #1", w.counters[inner], w.counters[inner]))
-	for i, n := range []int64{x, v} {
-		b := w.bases[i]
-		each(add(b.then, b.current, n)...)
-		if inner == 0 {
-			each(fmt.Sprintf("csel %s, %s, %s, eq", b.then, b.current, b.then))
+		if n != 0 {
+			out = append(out, add(b.register, b.register, n)...)
 		}
-	}
-	if inner > 0 {
-		out = append(out, []string{"b.eq .Lwrap%=", ".Lnext%=:"})
-	}
-	for _, b := range w.bases[2:] {
-		each(add(b.then, w.operand(b).then, b.at)...)
 	}
 	return out
 }
 
-// wrap begins the loops within one that goes on again, and finds addresses for it.
+// wrap closes the loops: the innermost one goes on where it is not done, else the one around it.
 func (w *writer) wrap() {
-	if len(w.loops) < 2 {
-		return
-	}
-	w.line("b .Lloop%%=")
-	w.line(".Lwrap%%=:")
-	x, v := w.bases[0], w.bases[1]
-	for i := len(w.loops) - 2; i >= 0; i-- {
-		dx, dv := w.jump(i)
-		w.line("mov %s, #%d", w.counters[i+1], w.loops[i+1].Extent)
-		w.lines = append(w.lines, add(x.then, x.current, dx)...)
-		w.lines = append(w.lines, add(v.then, v.current, dv)...)
+	inner := len(w.loops) - 1
+	w.line("b.ne .Lloop%%=")
+	for i := inner - 1; i >= 0; i-- {
 		w.line("subs %s, %s, #1", w.counters[i], w.counters[i])
-		w.line("b.ne .Lnext%%=")
+		w.line("b.eq .Lend%d_%%=", i)
+		for k := i + 1; k <= inner; k++ {
+			w.line("mov %s, #%d", w.counters[k], w.loops[k].Extent)
+		}
+		w.lines = append(w.lines, w.move(i)...)
+		w.line("b .Lloop%%=")
+		w.line(".Lend%d_%%=:", i)
 	}
-	w.line("mov %s, %s", x.then, x.current)
-	w.line("mov %s, %s", v.then, v.current)
-	w.line("b .Lnext%%=")
-}
-
-// repeat makes the next iteration's addresses this one's.
-func (w *writer) repeat() {
-	if len(w.loops) == 0 {
-		return
-	}
-	for _, b := range w.bases {
-		w.line("mov %s, %s", b.current, b.then)
-	}
-	w.line("cbnz %s, .Lloop%%=", w.counters[0])
 }

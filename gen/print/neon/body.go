@@ -23,10 +23,10 @@ type load struct {
 	bytes int64 // 4, 8 or 16
 	// first and last are the products that read it.
 	first, last int
-	// halves reports that a register of 16 bytes is loaded in two.
-	halves bool
-	reg    int
-	steps  []step
+	// halves reports that a register of 16 bytes is to be loaded in two, and inHalves that it is.
+	halves, inHalves bool
+	reg              int
+	steps            []step
 }
 
 // step is an instruction of a load, after a product; a negative slot is one of the iteration before.
@@ -61,6 +61,8 @@ type body struct {
 	loops    []loop.KLoop
 	products []product
 	loads    []*load // by the first product that reads them
+	// advanceAt is the product after which addresses are the next iteration's.
+	advanceAt int
 }
 
 // newBody takes the innermost K loops into a body: whole loops while they are short, else a part of the innermost one.
@@ -71,7 +73,7 @@ func newBody(m *loop.MicroKernel) *body {
 		k := b.loops[len(b.loops)-1]
 		outer := len(b.loops) < len(m.K)
 		far := 4*k.Extent*max(k.XStep, k.WStep) > mostBytes
-		if each*int64(len(b.points))*k.Extent > mostProducts || outer && (far || m.X == instr.Vector) {
+		if each*int64(len(b.points))*k.Extent > mostProducts || outer && far {
 			break
 		}
 		b.take(k)
@@ -139,23 +141,73 @@ func (b *body) byPoint() {
 	m := b.micro
 	neighbours := int64(1)
 	if m.X == instr.Lane {
-		neighbours = m.Instr.PerLoad
+		neighbours = m.Lanes()
+		if m.Instr.Halves {
+			neighbours /= 2
+		}
 	}
+	shared := b.shared()
 	xs := make([]*load, m.Rows)
 	for p, at := range b.points {
 		lane := int64(p) % neighbours
 		for v := range m.Vectors {
-			// With every second load in halves both kinds of processors are near their limits: those that start instructions in
-			// order insert beside a product, but load 16 bytes beside nothing, and the others insert in place of a product.
-			w := &load{at: at.w + m.VectorAt(v), bytes: 16, first: -1, halves: (v+int64(p))%2 == 1}
+			w := &load{at: at.w + m.VectorAt(v), bytes: 16, first: -1, halves: m.Instr.Halves}
 			for r := range m.Rows {
-				if v == 0 && lane == 0 {
-					xs[r] = &load{x: true, at: at.x + m.RowAt(r), bytes: 4 * neighbours, first: -1}
+				next := product{acc: r*m.Vectors + v, w: w, lane: lane}
+				if shared != nil {
+					next.x = shared[at.x+m.RowAt(r)]
+					next.lane = at.x + m.RowAt(r) - next.x.at
+				} else {
+					if v == 0 && lane == 0 {
+						xs[r] = &load{x: true, at: at.x + m.RowAt(r), bytes: 4 * neighbours, first: -1}
+					}
+					next.x = xs[r]
 				}
-				b.products = append(b.products, product{acc: r*m.Vectors + v, x: xs[r], w: w, lane: lane})
+				b.products = append(b.products, next)
 			}
 		}
 	}
+}
+
+// shared are the loads that bring each element of X, of one that is copied to all lanes: neighbours come
+// together, for all rows and points of the body. nil where registers are too few.
+func (b *body) shared() map[int64]*load {
+	m := b.micro
+	if m.X != instr.Register {
+		return nil
+	}
+	var at []int64
+	for _, p := range b.points {
+		for r := range m.Rows {
+			at = append(at, p.x+m.RowAt(r))
+		}
+	}
+	slices.Sort(at)
+	at = slices.Compact(at)
+	most := 4
+	if m.Instr.Halves {
+		most = 2
+	}
+	out, loads := map[int64]*load{}, int64(0)
+	for i := 0; i < len(at); {
+		run := 1
+		for i+run < len(at) && at[i+run] == at[i]+int64(run) && run < most {
+			run++
+		}
+		if run == 3 {
+			run = 2
+		}
+		l := &load{x: true, at: at[i], bytes: 4 * int64(run), first: -1}
+		for k := range run {
+			out[at[i]+int64(k)] = l
+		}
+		i += run
+		loads++
+	}
+	if loads > registers-m.Rows*m.Vectors-2 { // of W
+		return nil
+	}
+	return out
 }
 
 // byAddress goes through X as it lies in memory, so that windows that overlap share a load.

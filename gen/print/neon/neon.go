@@ -1,9 +1,19 @@
-// Package neon writes micro-kernels of 64-bit ARM as assembly. Processors that start instructions in order, as
-// Cortex-A55 does, need what compilers do not give them: each load some products before the one that reads it,
-// and beside a product. The loop is a pipeline whose loads are spread among the products of the iteration before (modulo
-// scheduling, Rau: "Iterative modulo scheduling", 1994), and lanes of X come as halves of a register, because such processors start
-// a load of 8 bytes beside a product and one of 16 alone. Processors that reorder instructions lose nothing by that; what
-// halves of W cost them, inserted in place of a product, is why only every second one is loaded so.
+// Package neon writes micro-kernels of 64-bit ARM as assembly. In-order processors, such as
+// Cortex-A55, need code that compilers do not write: each load some products before the one that
+// reads it, and beside a product. The loop is a pipeline: loads are spread among the products, some
+// of them in the iteration before (modulo scheduling, Rau: "Iterative modulo scheduling", 1994).
+//
+// Addresses advance once in an iteration, after the product advanceAt. Loads before that are for the
+// iteration itself, and loads after it for the next one. The loop ends there, too, so that nothing is
+// loaded for an iteration that does not follow:
+//
+//	loads of the first iteration, and products that begin sums; b .Lenter
+//	.Lloop: the other products, with loads of the next iteration
+//	.Lenter: products up to advanceAt, with loads of this one; next addresses; b.ne .Lloop
+//	the other products
+//
+// If loads are of halves (instr.Row.Halves), a load brings two lanes of X, and the upper half of W
+// goes through a general register.
 package neon
 
 import (
@@ -18,19 +28,22 @@ import (
 
 // Kernel is a micro-kernel as assembly.
 type Kernel struct {
-	// Lines are instructions and labels. %[x], %[w] and %[acc] are registers of the operands' addresses, and %= is a
-	// number of its own for each place where the text stands.
+	// Lines are instructions and labels. %[x], %[w] and %[acc] are registers of the operands'
+	// addresses. With a finish, its pointers %[p0], %[p1], ... replace %[acc]. %= is a number that is
+	// different in each place where the text stands.
 	Lines []string
 	// Clobbers are the registers besides that it writes.
 	Clobbers []string
 	// Products is how many the loop's body has.
 	Products int64
+	pointers int
 }
 
-// New schedules a micro-kernel of 32-bit floats. There is none where the instruction has no assembly, where it fetches into
-// caches, which compilers do as well, where loads convert, where a single row leaves nothing to schedule (memory bounds it), or where
-// registers are too few.
-func New(m *loop.MicroKernel) (*Kernel, bool) {
+// New schedules the micro-kernel of a tile of 32-bit floats. It reports false, and compilers schedule,
+// if the instruction has no assembly, if loads convert, if there are too few registers, if the kernel
+// fetches into caches, or if it has a single row (memory bounds it).
+func New(t loop.Tile) (*Kernel, bool) {
+	m := t.Micro
 	if !m.Instr.Scheduled() || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0 || m.Rows < 2 || m.Stored != ir.Invalid || m.Kept != nil {
 		return nil, false
 	}
@@ -40,7 +53,14 @@ func New(m *loop.MicroKernel) (*Kernel, bool) {
 		return nil, false
 	}
 	w.kernel()
-	return &Kernel{Lines: w.lines, Clobbers: w.clobbers(), Products: int64(len(b.products))}, true
+	k := &Kernel{Products: int64(len(b.products))}
+	if t.Finish == nil {
+		w.sums()
+	} else if k.pointers = len(t.Finish.Pointers); !w.finish(t.Finish) {
+		return nil, false
+	}
+	k.Lines, k.Clobbers = w.lines, w.clobbers()
+	return k, true
 }
 
 // writer collects a kernel's lines.
@@ -58,33 +78,59 @@ func (w *writer) line(format string, args ...any) {
 	w.lines = append(w.lines, fmt.Sprintf(format, args...))
 }
 
-// kernel writes all of it: empty accumulators, what the first iteration finds loaded, the loop, the results.
+// kernel writes the loads before the first iteration, and the loop. The first product of each sum
+// needs no addition. If these come early, a copy of the products up to the last of them precedes the
+// loop. Otherwise, sums begin with zeros.
 func (w *writer) kernel() {
-	m := w.micro
-	w.enter()
-	for i := range m.Rows * m.Vectors {
-		w.line("movi v%d.2d, #0", i)
-	}
 	n := len(w.products)
+	w.enter()
+	first := w.firsts()
+	if first == 0 {
+		for i := range w.micro.Rows * w.micro.Vectors {
+			w.line("movi v%d.2d, #0", i)
+		}
+	}
 	for slot := -n; slot < 0; slot++ {
-		w.loadsAt(slot, false)
+		w.loadsAt(slot)
 	}
-	if len(w.loops) > 0 {
-		w.wrap()
-		w.line(".Lloop%%=:")
+	begun := map[int64]bool{}
+	for i := range first {
+		w.product(w.products[i], !begun[w.products[i].acc])
+		begun[w.products[i].acc] = true
+		w.loadsAt(i)
 	}
-	advance := w.advance()
+	if len(w.loops) == 0 {
+		w.rest(first, false)
+		return
+	}
+	w.line("b .Lenter%%=")
+	w.line(".Lloop%%=:")
+	w.rest(w.advanceAt+1, true)
+	w.begin(first)
+	w.wrap()
+	w.rest(w.advanceAt+1, false)
+}
+
+// firsts returns the number of products up to the last one that begins a sum, or 0 if there are
+// too many to write them twice.
+func (w *writer) firsts() int {
+	seen := map[int64]bool{}
+	sums := int(w.micro.Rows * w.micro.Vectors)
 	for i, p := range w.products {
-		w.product(p)
-		if i < len(advance) {
-			w.lines = append(w.lines, advance[i]...)
+		if seen[p.acc] = true; len(seen) < sums {
+			continue
 		}
-		w.loadsAt(i, false)
-		if len(w.loops) > 0 {
-			w.loadsAt(i-n, true)
+		if len(w.loops) > 0 && (i >= 2*sums || i > w.advanceAt-len(w.advance())) {
+			return 0
 		}
+		return i + 1
 	}
-	w.repeat()
+	return 0
+}
+
+// sums stores the accumulators.
+func (w *writer) sums() {
+	m := w.micro
 	for i := int64(0); i+1 < m.Rows*m.Vectors; i += 2 {
 		w.line("stp q%d, q%d, [%%[acc], #%d]", i, i+1, 16*i)
 	}
@@ -93,34 +139,68 @@ func (w *writer) kernel() {
 	}
 }
 
-// product writes one application of the instruction.
-func (w *writer) product(p product) {
+// begin writes the products of an iteration up to advanceAt. The last ones alternate with the
+// instructions that advance addresses. The first iteration begins before product 'enter'.
+func (w *writer) begin(enter int) {
+	advance := w.advance()
+	for i := range w.advanceAt + 1 {
+		if i == enter {
+			w.line(".Lenter%%=:")
+		}
+		w.product(w.products[i], false)
+		w.loadsAt(i)
+		if len(advance) > 0 && i >= w.advanceAt+1-len(advance) {
+			w.line("%s", advance[0])
+			advance = advance[1:]
+		}
+	}
+	w.lines = append(w.lines, advance...)
+}
+
+// rest writes the products from one on, and with next the loads of the next iteration.
+func (w *writer) rest(from int, next bool) {
+	n := len(w.products)
+	for i := from; i < n; i++ {
+		w.product(w.products[i], false)
+		w.loadsAt(i)
+		if next {
+			w.loadsAt(i - n)
+		}
+	}
+}
+
+// product writes one application of the instruction, or the one that begins a sum.
+func (w *writer) product(p product, first bool) {
 	x := fmt.Sprintf("v%d.4s", p.x.reg)
 	if p.lane >= 0 {
 		x = fmt.Sprintf("v%d.s[%d]", p.x.reg, p.lane)
 	}
-	w.line("%s", w.micro.Instr.Text(instr.Assembly, fmt.Sprintf("v%d.4s", p.acc), x, fmt.Sprintf("v%d.4s", p.w.reg)))
+	dialect := instr.Assembly
+	if first {
+		dialect += instr.First
+	}
+	w.line("%s", w.micro.Instr.Text(dialect, fmt.Sprintf("v%d.4s", p.acc), x, fmt.Sprintf("v%d.4s", p.w.reg)))
 }
 
-// loadsAt writes the loads' steps of a slot; those of the next iteration by its addresses.
-func (w *writer) loadsAt(slot int, next bool) {
+// loadsAt writes the loads' steps of a slot.
+func (w *writer) loadsAt(slot int) {
 	for _, l := range w.loads {
 		for _, s := range l.steps {
 			if s.slot == slot {
-				w.step(l, s, next)
+				w.step(l, s)
 			}
 		}
 	}
 }
 
 // step writes a step of a load by the base that reaches it.
-func (w *writer) step(l *load, s step, next bool) {
+func (w *writer) step(l *load, s step) {
 	if s.kind == insert {
 		w.line("ins v%d.d[1], %s", l.reg, w.temps[s.temp])
 		return
 	}
 	bytes, at := l.bytes, 4*l.at
-	if l.halves {
+	if l.inHalves {
 		bytes = 8
 	}
 	register := fmt.Sprintf("%s%d", map[int64]string{4: "s", 8: "d", 16: "q"}[bytes], l.reg)
@@ -128,14 +208,11 @@ func (w *writer) step(l *load, s step, next bool) {
 		register, at = w.temps[s.temp], at+8
 	}
 	b := w.base(l)
-	off, op, address := at-b.at, "ldr", b.current
+	off, op := at-b.at, "ldr"
 	if off < 0 || off%bytes != 0 {
 		op = "ldur"
 	}
-	if next {
-		address = b.then
-	}
-	w.line("%s %s, [%s, #%d]", op, register, address, off)
+	w.line("%s %s, [%s, #%d]", op, register, b.register, off)
 }
 
 // clobbers are the general registers that were used, and all vector registers.
@@ -154,6 +231,15 @@ func (k *Kernel) Statement() []string {
 		l = fmt.Sprintf("    \"%s\\n\"", strings.Replace(l, ".L", `" DNN_LOCAL "`, 1))
 		out = append(out, strings.Replace(l, `"" `, "", 1))
 	}
-	return append(out, `    : [x] "+r"(x), [w] "+r"(w)`, `    : [acc] "r"(acc)`,
+	inputs := `[acc] "r"(acc)`
+	for i := range k.pointers {
+		if i == 0 {
+			inputs = ""
+		} else {
+			inputs += ", "
+		}
+		inputs += fmt.Sprintf(`[p%d] "r"(p%d)`, i, i)
+	}
+	return append(out, `    : [x] "+r"(x), [w] "+r"(w)`, "    : "+inputs,
 		fmt.Sprintf(`    : "%s", "cc", "memory");`, strings.Join(k.Clobbers, `", "`)))
 }

@@ -14,6 +14,9 @@ import (
 	"rules_dnn/gen/loop"
 )
 
+// rows has a row for each kind of processor.
+var rows = []string{"fma_f32x4", "fma_f32x4_halves"}
+
 // kernel is a micro-kernel whose W lies in the order of its loops, these from the innermost one.
 func kernel(x instr.Operand, rows, vectors, rowStep int64, loops ...[2]int64) *loop.MicroKernel {
 	m := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x4"), X: x, Rows: rows, Vectors: vectors, RowStep: rowStep}
@@ -25,15 +28,17 @@ func kernel(x instr.Operand, rows, vectors, rowStep int64, loops ...[2]int64) *l
 	return m
 }
 
-// value is a float of the machine's memory: a small integer, so that sums are exact.
-func value(at int64) float64 { return float64(at/4%1009%31 - 15) }
+// valueAt is a float of the machine's memory: a small integer, so that sums are exact.
+func valueAt(at int64) float64 { return float64(at/4%1009%31 - 15) }
 
-// check runs a micro-kernel's assembly and compares with its definition.
-func check(t *testing.T, m *loop.MicroKernel) *Kernel {
-	k, ok := New(m)
-	if !ok {
-		return nil
-	}
+// sums are a micro-kernel's accumulators by address, and the addresses that it reads.
+type sums struct {
+	of    map[int64]float64
+	reads map[int64]bool
+}
+
+// sumsOf computes a micro-kernel by its definition.
+func sumsOf(m *loop.MicroKernel) sums {
 	want := map[int64]float64{}
 	allowed := map[int64]bool{}
 	for step := range m.Steps() {
@@ -50,14 +55,24 @@ func check(t *testing.T, m *loop.MicroKernel) *Kernel {
 						x += 4 * (v*m.Lanes() + l)
 					}
 					allowed[x], allowed[w] = true, true
-					want[accAt+4*((r*m.Vectors+v)*m.Lanes()+l)] += value(x) * value(w)
+					want[accAt+4*((r*m.Vectors+v)*m.Lanes()+l)] += valueAt(x) * valueAt(w)
 				}
 			}
 		}
 	}
-	run := &machine{t: t, allowed: allowed}
-	run.run(k.Lines, value)
-	require.Equal(t, want, run.stored, "%s %dx%d, rows %d apart, %v", m.X, m.Rows, m.Vectors, m.RowStep, m.K)
+	return sums{want, allowed}
+}
+
+// check runs a micro-kernel's assembly and compares with its definition.
+func check(t *testing.T, m *loop.MicroKernel) *Kernel {
+	k, ok := New(loop.Tile{Micro: m})
+	if !ok {
+		return nil
+	}
+	sums := sumsOf(m)
+	run := &machine{t: t, allowed: sums.reads}
+	run.run(k.Lines, valueAt)
+	require.Equal(t, sums.of, run.stored, "%s %dx%d, rows %d apart, %v", m.X, m.Rows, m.Vectors, m.RowStep, m.K)
 	clobbers := strings.Join(k.Clobbers, " ") + " "
 	for _, l := range k.Lines {
 		for _, r := range regexp.MustCompile(`\bx\d+`).FindAllString(l, -1) {
@@ -84,7 +99,10 @@ func TestKernels(t *testing.T) {
 		"depthwise of stride 2":       kernel(instr.Vector, 7, 2, 16, [2]int64{5, 8}, [2]int64{5, 904}),
 		"planes far apart":            kernel(instr.Lane, 4, 2, 8, [2]int64{8, 1}, [2]int64{3, 4_000_000}),
 	} {
-		t.Run(name, func(t *testing.T) { assert.NotNil(t, check(t, m), "the kernel is not scheduled") })
+		for _, row := range rows {
+			m.Instr = instr.Lookup(row)
+			t.Run(name+"/"+row, func(t *testing.T) { assert.NotNil(t, check(t, m), "the kernel is not scheduled") })
+		}
 	}
 }
 
@@ -95,6 +113,7 @@ func TestRandomKernels(t *testing.T) {
 	for range 400 {
 		x := []instr.Operand{instr.Lane, instr.Register, instr.Vector}[random.IntN(3)]
 		m := kernel(x, 1+random.Int64N(10), 1+random.Int64N(5), random.Int64N(60))
+		m.Instr = instr.Lookup(rows[random.IntN(2)])
 		if random.IntN(3) == 0 {
 			m.Run, m.RunStep = 2, random.Int64N(3000)
 		}
@@ -123,9 +142,11 @@ func TestRandomKernels(t *testing.T) {
 // between two; only its end has more.
 func TestBesideProducts(t *testing.T) {
 	for _, rows := range []int64{7, 8, 9} {
-		k := check(t, kernel(instr.Lane, rows, 2, 8, [2]int64{8, 1}, [2]int64{64, 6272}))
+		m := kernel(instr.Lane, rows, 2, 8, [2]int64{8, 1}, [2]int64{64, 6272})
+		m.Instr = instr.Lookup("fma_f32x4_halves")
+		k := check(t, m)
 		between, crowded := 0, 0
-		for _, l := range k.Lines[indexOf(k.Lines, ".Lloop%=:"):indexOf(k.Lines, "cbnz ")] {
+		for _, l := range k.Lines[indexOf(k.Lines, ".Lloop%=:"):indexOf(k.Lines, "b.ne .Lloop")] {
 			if between++; strings.HasPrefix(l, "fmla") {
 				between = 0
 			}
@@ -140,7 +161,7 @@ func TestBesideProducts(t *testing.T) {
 // TestLoadsAhead: where registers allow, what a product reads was loaded some products before.
 func TestLoadsAhead(t *testing.T) {
 	k := check(t, kernel(instr.Lane, 7, 2, 8, [2]int64{8, 1}, [2]int64{64, 6272}))
-	loop := k.Lines[indexOf(k.Lines, ".Lloop%=:"):indexOf(k.Lines, "cbnz ")]
+	loop := k.Lines[indexOf(k.Lines, ".Lloop%=:"):indexOf(k.Lines, "b.ne .Lloop")]
 	loop = append(loop, loop...)
 	loaded, products := map[string]int{}, 0
 	written := regexp.MustCompile(`^(?:ldu?r|ins) [dqv](\d+)`)
@@ -177,7 +198,7 @@ func TestNotScheduled(t *testing.T) {
 	} {
 		m := kernel(instr.Lane, 4, 2, 8, [2]int64{8, 1}, [2]int64{4, 64})
 		change(m)
-		_, ok := New(m)
+		_, ok := New(loop.Tile{Micro: m})
 		assert.False(t, ok, name)
 	}
 }

@@ -2,6 +2,8 @@ package neon
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,12 +26,15 @@ type machine struct {
 	zero    bool
 	allowed map[int64]bool // addresses of floats that may be read
 	stored  map[int64]float64
-	steps   int
+	// pointers are the addresses of a finish.
+	pointers map[string]int64
+	steps    int
 }
 
 // run executes a kernel with operands at the addresses above; value gives the floats there.
 func (m *machine) run(lines []string, value func(at int64) float64) {
 	m.general = map[string]int64{"%[x]": xAt, "%[w]": wAt, "%[acc]": accAt}
+	maps.Copy(m.general, m.pointers)
 	m.stored = map[int64]float64{}
 	labels := map[string]int{}
 	for i, l := range lines {
@@ -56,14 +61,37 @@ func (m *machine) step(op string, args []string, value func(at int64) float64) (
 	switch op {
 	case "movi":
 		m.vector[number(args[0])] = [4]float64{}
-	case "fmla":
+	case "movk":
+		m.general["x"+args[0][1:]] |= m.number(args[1]) << 16
+	case "fmov":
+		x, err := strconv.ParseFloat(args[1][1:], 64)
+		require.NoError(m.t, err)
+		m.vector[number(args[0])] = [4]float64{x, x, x, x}
+	case "dup":
+		x := m.vector[number(args[1])][0]
+		if args[1][0] == 'w' {
+			x = float64(math.Float32frombits(uint32(m.general["x"+args[1][1:]])))
+		}
+		m.vector[number(args[0])] = [4]float64{x, x, x, x}
+	case "fadd", "fsub", "fmax", "fmin":
+		f := map[string]func(a, b float64) float64{
+			"fadd": func(a, b float64) float64 { return a + b }, "fsub": func(a, b float64) float64 { return a - b }, "fmax": math.Max, "fmin": math.Min,
+		}[op]
+		for l := range 4 {
+			m.vector[number(args[0])][l] = f(m.vector[number(args[1])][l], m.vector[number(args[2])][l])
+		}
+	case "fmla", "fmul":
 		acc, w, x := number(args[0]), number(args[1]), number(args[2])
 		for l := range 4 {
 			from := l
 			if _, lane, ok := strings.Cut(args[2], ".s["); ok {
 				from = int(lane[0] - '0')
 			}
-			m.vector[acc][l] += m.vector[x][from] * m.vector[w][l]
+			product := m.vector[x][from] * m.vector[w][l]
+			if op == "fmul" {
+				m.vector[acc][l] = 0
+			}
+			m.vector[acc][l] += product
 		}
 	case "ldr", "ldur":
 		m.load(args, value)
@@ -73,10 +101,10 @@ func (m *machine) step(op string, args []string, value func(at int64) float64) (
 	case "stp":
 		m.store(number(args[0]), m.address(args[2:]))
 		m.store(number(args[1]), m.address(args[2:])+16)
-	case "str":
+	case "str", "stur":
 		m.store(number(args[0]), m.address(args[1:]))
 	case "mov":
-		m.general[args[0]] = m.number(args[1])
+		m.general[strings.Replace(args[0], "w", "x", 1)] = m.number(args[1])
 	case "add", "sub", "subs":
 		n := m.number(args[2])
 		if len(args) > 3 {

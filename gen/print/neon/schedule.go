@@ -7,31 +7,84 @@ const registers = 32
 // as a load takes on processors that start one product in a cycle.
 const latency = 6
 
-// schedule gives each load a register and a place among the products. The loop is a pipeline (modulo scheduling): a
-// load may stand in the iteration before the one that reads it, where busy names the slots that others take. It
-// reports whether registers are enough.
-func (b *body) schedule(busy int) bool {
-	n := len(b.products)
+// schedule finds a register and a place among the products for each load. A load may stand in the
+// iteration before the one that reads it, after advanceAt. advanceAt is chosen so that loads are the
+// least late. 'moves' instructions advance addresses, each after a product, after the loads that use
+// these. schedule reports whether there are enough registers.
+func (b *body) schedule(moves int) bool {
 	free := registers - int(b.micro.Rows*b.micro.Vectors)
-	if free < 2 || busy >= n {
+	if free < 2 {
 		return false
 	}
 	from, ok := b.allocate(free)
 	if !ok {
 		return false
 	}
+	best, least := -1, 0
+	for _, at := range b.advances() {
+		if cost, ok := b.placeAll(from, at, moves); ok && (best < 0 || cost < least) {
+			best, least = at, cost
+		}
+	}
+	if best < 0 {
+		return false
+	}
+	b.placeAll(from, best, moves)
+	return true
+}
+
+// mostOpen is behind how many of an iteration's products at most addresses have advanced.
+const mostOpen = 48
+
+// advances returns the products after which addresses may advance. Without a loop, it is the last one.
+func (b *body) advances() []int {
+	n := len(b.products)
+	if len(b.loops) == 0 {
+		return []int{n - 1}
+	}
+	var out []int
+	for at := n - 1; at >= max(0, n-1-mostOpen); at-- {
+		out = append(out, at)
+	}
+	return out
+}
+
+// placeAll places all loads if addresses advance after a product. It returns the cost, and whether
+// each load has a place.
+func (b *body) placeAll(from []int, advanceAt, moves int) (cost int, ok bool) {
+	n := len(b.products)
+	b.advanceAt = advanceAt
 	p := places{taken: make([]int, n)}
 	for i := range p.temps {
 		p.temps[i] = make([]bool, n)
 	}
-	for i := range busy {
-		p.taken[i] = 1
+	before, last := advanceAt+1-n, max(advanceAt-moves+1, 0)
+	if len(b.loops) == 0 {
+		before, last = -n, n-1
+	}
+	for i := last; i < advanceAt; i++ {
+		p.taken[i]++
 	}
 	for i, l := range b.loads {
-		p.place(l, max(from[i], busy-n))
+		// In the iteration that reads it, or in the one before.
+		own := window{max(from[i], 0), min(l.first-1, last)}
+		early := window{max(from[i], before), min(l.first, 0) - 1}
+		switch {
+		case own.empty() && early.empty():
+			return 0, false
+		case own.empty(), !early.empty() && p.best(early, l.first).cost < p.best(own, l.first).cost:
+			cost += p.place(l, early)
+		default:
+			cost += p.place(l, own)
+		}
 	}
-	return true
+	return cost, true
 }
+
+// window is the slots from one to another.
+type window struct{ from, to int }
+
+func (w window) empty() bool { return w.to < w.from }
 
 // temps is how many general registers hold upper halves.
 const temps = 4
@@ -42,26 +95,28 @@ type places struct {
 	temps [temps][]bool
 }
 
-// place gives a load its slots: 'from' or later.
-func (p *places) place(l *load, from int) {
-	if l.halves && l.first-from > 3 {
+// place finds the slots of a load, and returns their cost.
+func (p *places) place(l *load, in window) int {
+	if l.halves && in.to > in.from && l.first-in.from > 3 {
 		// The insertion is late enough for both loads, and early enough for the product.
-		early := max(from+1, l.first-latency)
-		high := p.slot(from, early)
-		low := p.slot(min(high+1, early-1), early)
-		in := p.slot(min(max(low, high)+latency/2, l.first-1), l.first)
-		if temp := p.temp(high, in); temp >= 0 {
-			p.take(high)
-			p.take(low)
-			p.take(in)
-			l.steps = []step{{upper, high, temp}, {whole, low, 0}, {insert, in, temp}}
-			return
+		early := window{in.from, min(max(in.from, l.first-latency-1), in.to)}
+		high := p.best(early, l.first)
+		low := p.best(window{min(high.slot+1, early.to), early.to}, l.first)
+		ins := p.best(window{min(max(low.slot, high.slot)+latency/2, l.first-1), l.first - 1}, l.first)
+		if temp := p.temp(high.slot, ins.slot); temp >= 0 {
+			p.take(high.slot)
+			p.take(low.slot)
+			p.take(ins.slot)
+			l.steps = []step{{upper, high.slot, temp}, {whole, low.slot, 0}, {insert, ins.slot, temp}}
+			l.inHalves = true
+			return high.cost + low.cost + ins.cost
 		}
 	}
-	l.halves = false
-	s := p.slot(from, l.first)
-	p.take(s)
-	l.steps = []step{{kind: whole, slot: s}}
+	l.inHalves = false
+	s := p.best(in, l.first)
+	p.take(s.slot)
+	l.steps = []step{{kind: whole, slot: s.slot}}
+	return s.cost
 }
 
 // temp is a general register that is free from one slot to another; -1 if none is.
@@ -150,15 +205,18 @@ func (b *body) turns(x, w int) ([]int, bool) {
 	return from, true
 }
 
-// slot is one from 'from' on before product 'first': what others take costs a cycle each, and so does each by which the
-// load is late. Of equals it is the earliest.
-func (p *places) slot(from, first int) int {
+// choice is a slot and its cost.
+type choice struct{ slot, cost int }
+
+// best returns the cheapest slot for a load that product 'first' reads, the earliest of several. Each
+// instruction there costs two, and each cycle by which the load is late costs one.
+func (p *places) best(in window, first int) choice {
 	n := len(p.taken)
-	best, least := from, 0
-	for s := from; s < first; s++ {
-		if cost := 2*p.taken[(s+n)%n] + max(0, latency-(first-s)); s == from || cost < least {
-			best, least = s, cost
+	out := choice{in.from, -1}
+	for s := in.from; s <= in.to; s++ {
+		if cost := 2*p.taken[(s+n)%n] + max(0, latency-(first-s)); out.cost < 0 || cost < out.cost {
+			out = choice{s, cost}
 		}
 	}
-	return best
+	return out
 }

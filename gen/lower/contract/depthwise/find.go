@@ -20,7 +20,7 @@ import (
 // newDirect is nil where the block or a layout does not suit.
 func newDirect(b *block.Block, env *lower.Env) (*direct, error) {
 	c := tiled.Lay(b, env)
-	if c == nil || !c.Window || c.Pixel < 0 || c.Groups != 1 || c.Instr.Scheduled() || !c.Blocked() || !match.Static(b.Stage.Axes) ||
+	if c == nil || !c.Window || c.Pixel < 0 || c.Groups != 1 || c.Instr.Halves || !c.Blocked() || !match.Static(b.Stage.Axes) ||
 		c.PackedOperand() == len(b.Operands) || !allFloats(b) || env.Layouts(b.Results[0]) != layout.Blocked(c.Channel, c.ChannelBlock) {
 		return nil, nil
 	}

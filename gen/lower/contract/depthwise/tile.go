@@ -21,7 +21,7 @@ type directTiles struct {
 	lanes int64
 }
 
-// all are the tiles of a row, those of which no tap is padding in a loop.
+// all returns the tiles of a row. Those without padding are in a loop.
 func (d *directTiles) all() []loop.Stmt {
 	var body []loop.Stmt
 	spans, _ := d.spans()
@@ -92,6 +92,9 @@ func (d *directTiles) most() int64 {
 	if d.Instr.Ops > 1 {
 		most-- // a product is rounded before it is added
 	}
+	if d.Instr.Scheduled() {
+		most /= 2 // compilers move loads far ahead
+	}
 	return max(most, 1)
 }
 
@@ -139,6 +142,28 @@ func (d *directTiles) products(first sym.Expr, pixels int64) []tapped {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b tapped) int { return int(a.offset - b.offset) })
+	if d.Instr.Scheduled() {
+		return alternate(out, pixels)
+	}
+	return out
+}
+
+// alternate merges the products of both halves of the pixels in turn. Otherwise, processors with few
+// instructions in flight would wait for a sum that the product before has changed.
+func alternate(all []tapped, pixels int64) []tapped {
+	var halves [2][]tapped
+	for _, p := range all {
+		half := min(2*p.pixel/pixels, 1)
+		halves[half] = append(halves[half], p)
+	}
+	var out []tapped
+	for i := range max(len(halves[0]), len(halves[1])) {
+		for _, h := range halves {
+			if i < len(h) {
+				out = append(out, h[i])
+			}
+		}
+	}
 	return out
 }
 
@@ -171,18 +196,16 @@ func (d *directTiles) sums(first sym.Expr, pixels int64, name func(string, int64
 		body = append(body, loop.Def{Name: name, Init: match.AsF32(from)})
 		return loop.Ref{Name: name, Type: t}
 	}
-	weights := map[int64]te.Expr{}
-	var x te.Expr
-	all := d.products(first, pixels)
-	for i, p := range all {
+	weights, xs := map[int64]te.Expr{}, map[int64]te.Expr{}
+	for i, p := range d.products(first, pixels) {
 		if weights[p.tap] == nil {
 			weights[p.tap] = define(name("w", p.tap), d.weight, 0, p.tap)
 		}
-		if i == 0 || all[i-1].offset != p.offset {
-			x = define(name("x", int64(i)), d.x, p.pixel, p.tap)
+		if xs[p.offset] == nil {
+			xs[p.offset] = define(name("x", int64(i)), d.x, p.pixel, p.tap)
 		}
 		acc := name("acc", p.pixel)
-		body = append(body, loop.Set{Name: acc, Value: te.Fn(t, "add", loop.Ref{Name: acc, Type: t}, te.Fn(t, "mul", x, weights[p.tap]))})
+		body = append(body, loop.Set{Name: acc, Value: te.Fn(t, "add", loop.Ref{Name: acc, Type: t}, te.Fn(t, "mul", xs[p.offset], weights[p.tap]))})
 	}
 	if len(d.others) > 0 {
 		body = []loop.Stmt{loop.If{Cond: d.others, Then: body}}

@@ -146,6 +146,10 @@ func (c *Laid) chooseTile(p *Tiling, env *lower.Env, want *micro.Tile) []micro.T
 	if n, known := p.Pixels.Const(); known && c.Converts() && !p.copied && !c.Window && choice.Runs <= 1 {
 		choice.Widening, choice.Tasks = c.widening(n), c.besides()
 	}
+	// Tiles of assembly have many rows, and may leave out less than tiles of few rows.
+	if p.copied && c.Instr.Scheduled() && c.mayLeaveOut() {
+		choice.Needed = c.computed
+	}
 	choices := tilesOf(env, choice)
 	c.Choice = choice
 	if p.Tile = choices[0]; want != nil {

@@ -18,10 +18,24 @@ const (
 
 // skips is for how many sets of taps there is code; 0 where few products are padding.
 func (c *Laid) skips(p *Tiling) int64 {
-	if c.copy == nil || c.Pixel < 0 || c.Window || c.Runs > 1 || c.Kept > 0 || c.Pooling[0] > 0 || len(c.merged) > 0 || c.needed(p.Rows) > 1-leastSkipped {
+	if c.copy == nil || c.Runs > 1 || !c.mayLeaveOut() || c.computed(p.Rows) == 1 {
 		return 0
 	}
 	return skipWays
+}
+
+// mayLeaveOut reports whether micro-kernels of a copied X may leave out taps that are padding.
+func (c *Laid) mayLeaveOut() bool {
+	return c.Pixel >= 0 && !c.Window && c.Kept == 0 && c.Pooling[0] == 0 && len(c.merged) == 0
+}
+
+// computed returns the share of the products that tiles of n pixels compute: 1 if few taps are
+// padding.
+func (c *Laid) computed(pixels int64) float64 {
+	if n := c.needed(pixels); n <= 1-leastSkipped {
+		return n
+	}
+	return 1
 }
 
 // needed is the part of the products that tiles of so many pixels of a row compute.
