@@ -307,14 +307,39 @@ DNN_MATH_FN V lesser(V x, V y) {
   return x < y ? x : y;
 }
 
-// max and min return NaN if either operand is NaN, and y if the operands are equal. For four
-// floats, 64-bit ARM has an instruction, for which -0 is less than +0.
+#if defined(__aarch64__)
+// four_floats reports whether instructions compute with V.
+template <class V>
+constexpr bool four_floats = is_same<lane_of<V>, float>::value && sizeof(V) == 16;
+
+// known reports whether compilers know that y is the same number in all lanes.
+template <class V>
+DNN_MATH_FN bool known(V y) {
+  const bool same = y[0] == y[1] && y[1] == y[2] && y[2] == y[3];
+  return __builtin_constant_p(y[0] + y[1] + y[2] + y[3]) && same;
+}
+
+// fmax and fmin are the instructions, which return NaN if either operand is NaN, and order -0
+// before +0.
+template <class V>
+DNN_MATH_FN V fmax(V x, V y) {
+  __asm__("fmax %0.4s, %0.4s, %1.4s" : "+w"(x) : "w"(y));
+  return x;
+}
+
+template <class V>
+DNN_MATH_FN V fmin(V x, V y) {
+  __asm__("fmin %0.4s, %0.4s, %1.4s" : "+w"(x) : "w"(y));
+  return x;
+}
+#endif
+
+// max and min return NaN if either operand is NaN, and y if the operands are equal.
 template <class V>
 DNN_MATH_FN V max(V x, V y) {
 #if defined(__aarch64__)
-  if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 16) {
-    __asm__("fmax %0.4s, %0.4s, %1.4s" : "+w"(x) : "w"(y));
-    return x;
+  if constexpr (four_floats<V>) {
+    if (known(y) && to_bits(y[0]) != to_bits(-0.0f)) return fmax(x, y);
   }
 #endif
   return x != x ? x : greater(x, y);
@@ -323,33 +348,21 @@ DNN_MATH_FN V max(V x, V y) {
 template <class V>
 DNN_MATH_FN V min(V x, V y) {
 #if defined(__aarch64__)
-  if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 16) {
-    __asm__("fmin %0.4s, %0.4s, %1.4s" : "+w"(x) : "w"(y));
-    return x;
+  if constexpr (four_floats<V>) {
+    if (known(y) && to_bits(y[0]) != to_bits(0.0f)) return fmin(x, y);
   }
 #endif
   return x != x ? x : lesser(x, y);
 }
-
-#if defined(__aarch64__)
-// known_number reports whether compilers know that all lanes of y are the same number, as of a
-// constant.
-template <class V>
-DNN_MATH_FN bool known_number(V y) {
-  if constexpr (is_same<lane_of<V>, float>::value && sizeof(V) == 16) {
-    const bool same = y[0] == y[1] && y[1] == y[2] && y[2] == y[3];
-    return __builtin_constant_p(y[0] + y[1] + y[2] + y[3]) && same;
-  }
-  return false;
-}
-#endif
 
 // max_number and min_number are for a y that is a number and not 0. They return x if y is NaN or
 // both are equal.
 template <class V>
 DNN_MATH_FN V max_number(V x, V y) {
 #if defined(__aarch64__)
-  if (known_number(y)) return max(x, y);
+  if constexpr (four_floats<V>) {
+    if (known(y) && y[0] != 0.0f) return fmax(x, y);
+  }
 #endif
   return greater(y, x);
 }
@@ -357,7 +370,9 @@ DNN_MATH_FN V max_number(V x, V y) {
 template <class V>
 DNN_MATH_FN V min_number(V x, V y) {
 #if defined(__aarch64__)
-  if (known_number(y)) return min(x, y);
+  if constexpr (four_floats<V>) {
+    if (known(y) && y[0] != 0.0f) return fmin(x, y);
+  }
 #endif
   return lesser(y, x);
 }

@@ -151,7 +151,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.emulator, "emulator", "", "the command that runs the program, and its options")
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: from Bazel or 'go build')")
 	fs.StringVar(&o.python, "python", "python3", "a Python that has onnxruntime and numpy")
-	fs.StringVar(&o.reference, "reference", "", "ort; interpreter; graph: the interpreter on the output of dnnc graph, where quantized nodes compute in integers, like kernels; none: outputs are not compared (default: ort if Python has it)")
+	fs.StringVar(&o.reference, "reference", "", "ort, interpreter, graph (the interpreter on the output of dnnc graph, whose quantized nodes compute in integers, like kernels), or none (default: ort if Python has it)")
 	fs.StringVar(&o.optimizations, "reference-optimizations", "", "none or all of ONNX Runtime's graph optimisations, for its results; times always use all (default: none for networks with quantized nodes, else all)")
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps all intermediate files")
 	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")
@@ -179,7 +179,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's operands, even if the outputs agree (with --list, the table has these results); for a float network, print the first block whose values differ from the reference by more than --tolerance")
 	fs.BoolVar(&o.executed, "executed", false, "with a DSP's chip: print the packets that the emulator executed for each block")
 	fs.BoolVar(&o.count, "count", false, "with --emulator and a chip of 64-bit ARM: print instructions, multiply-adds, loads and stores of each block, which QEMU's plugins count (--cxx links with -static)")
-	fs.StringVar(&o.countJSON, "count-json", "", "with --count: also write the counts of every function to this file, in JSON; of several runs, those of the last")
+	fs.StringVar(&o.countJSON, "count-json", "", "with --count: FILE for the counts of all functions in the last run, in JSON")
 	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers, kernels of the dense weights are timed, too")
 }
 

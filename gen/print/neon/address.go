@@ -6,6 +6,10 @@ import "fmt"
 var general = []string{"x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
 	"x19", "x20", "x21", "x22", "x23", "x24"}
 
+// mostGeneral is how many general registers a kernel uses at most besides those of x and w, its pointers
+// included: compilers have 28, of which debug builds and sanitizers keep some.
+const mostGeneral = 22
+
 // base is a register of an address inside an operand.
 type base struct {
 	x        bool

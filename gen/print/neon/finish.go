@@ -83,7 +83,7 @@ func (f *finder) all(body []loop.Stmt, at map[string]sym.Expr, lane string) bool
 
 // keep adds a store to stores. All its loads of accumulators must be from the same register.
 func (f *finder) keep(s loop.Store, at map[string]sym.Expr, lane string) bool {
-	if lane == "" || s.Buf.Type != ir.F32 || s.Buf.Image != nil || s.Value.DType() != ir.F32 || len(f.tile.Acc.Name) == 0 {
+	if lane == "" || s.Buf.Type != ir.F32 || s.Buf.Image != nil || s.Value.DType() != ir.F32 {
 		return false
 	}
 	x := &found{s, map[string]sym.Expr{}, lane}
@@ -139,8 +139,21 @@ func (f *finder) finish() (*loop.Finish, bool) {
 		}
 	}
 	var ok bool
-	f.out.To, ok = f.place(func(s int) (*loop.Buffer, sym.Expr) { return f.stores[s].store.Buf, f.stores[s].store.Index })
-	return &f.out, ok && len(f.out.Pointers) <= mostPointers
+	f.out.To, ok = f.place(16, func(s int) (*loop.Buffer, sym.Expr) { return f.stores[s].store.Buf, f.stores[s].store.Index })
+	return &f.out, ok && f.apart()
+}
+
+// apart reports whether each element that is stored is read at most for its own value. Then the order of
+// the stores makes no difference.
+func (f *finder) apart() bool {
+	to := f.out.To
+	for _, n := range f.out.Nodes {
+		if n.Kind == loop.FinishLoad && f.out.Pointers[n.From.Pointer[0]].Buf == f.out.Pointers[to.Pointer[0]].Buf &&
+			!(slices.Equal(n.From.Pointer, to.Pointer) && slices.Equal(n.From.Offset, to.Offset)) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameFunction reports whether expressions differ only in what they load from the same buffers.
@@ -223,31 +236,36 @@ func (f *finder) load(x loop.Mem, n int) (int, bool) {
 		}
 		out.Same = step == 0
 	}
+	bytes := int64(16)
+	if out.Same {
+		bytes = 4
+	}
 	var ok bool
-	out.From, ok = f.place(func(s int) (*loop.Buffer, sym.Expr) { return x.Buf, f.loads[s][n].Index })
+	out.From, ok = f.place(bytes, func(s int) (*loop.Buffer, sym.Expr) { return x.Buf, f.loads[s][n].Index })
 	return f.add(out), ok
 }
 
-// place finds pointers from which instructions reach the elements of all stores.
-func (f *finder) place(element func(s int) (*loop.Buffer, sym.Expr)) (loop.FinishPlace, bool) {
+// place finds pointers from which instructions that access so much memory reach the elements of all
+// stores.
+func (f *finder) place(bytes int64, element func(s int) (*loop.Buffer, sym.Expr)) (loop.FinishPlace, bool) {
 	var out loop.FinishPlace
 	for s := range f.stores {
 		buf, index := element(s)
 		at := index.Subst(f.stores[s].at, f.facts)
-		found := -1
+		pointer := -1
 		for i, p := range f.out.Pointers {
-			if off, known := sym.Sub(at, p.At).Const(); p.Buf == buf && known && reaches(4*off, 16) {
-				found = i
+			if off, known := sym.Sub(at, p.At).Const(); p.Buf == buf && known && reaches(4*off, bytes) {
+				pointer = i
 				out.Offset = append(out.Offset, 4*off)
 				break
 			}
 		}
-		if found < 0 {
-			found = len(f.out.Pointers)
+		if pointer < 0 {
+			pointer = len(f.out.Pointers)
 			f.out.Pointers = append(f.out.Pointers, loop.Pointer{Buf: buf, At: at})
 			out.Offset = append(out.Offset, 0)
 		}
-		out.Pointer = append(out.Pointer, found)
+		out.Pointer = append(out.Pointer, pointer)
 		if len(f.out.Pointers) > mostPointers {
 			return out, false
 		}

@@ -74,6 +74,9 @@ func TestFinish(t *testing.T) {
 		"in place":    func(b *block) te.Expr { return fn("sub", b.at(b.y), b.at(b.acc)) },
 		"twice":       func(b *block) te.Expr { return fn("mul", b.at(b.acc), b.at(b.acc)) },
 		"one for all": func(b *block) te.Expr { return fn("mul", b.at(b.acc), loop.Mem{Buf: b.bias, Index: sym.Const(3)}) },
+		"one for each row": func(b *block) te.Expr {
+			return fn("mul", b.at(b.acc), loop.Mem{Buf: b.bias, Index: sym.Scale(sym.Var("r"), 4000)})
+		},
 		"hard swish": func(b *block) te.Expr {
 			x := fn("add", b.at(b.acc), b.at(b.bias))
 			gate := fn("min", fn("max", fn("add", fn("mul", x, number32(1.0/6)), number32(0.5)), number32(0)), number32(1))
@@ -155,8 +158,13 @@ func TestNotFinished(t *testing.T) {
 		"a maximum of -0": func(b *block) []loop.Stmt {
 			return []loop.Stmt{b.tile, b.nest(fn("max", b.at(b.acc), number32(float32(math.Copysign(0, -1)))))}
 		},
-		"a minimum of +0":   func(b *block) []loop.Stmt { return []loop.Stmt{b.tile, b.nest(fn("min", b.at(b.acc), number32(0)))} },
-		"a maximum of two":  func(b *block) []loop.Stmt { return []loop.Stmt{b.tile, b.nest(fn("max", b.at(b.acc), b.at(b.bias)))} },
+		"a minimum of +0":  func(b *block) []loop.Stmt { return []loop.Stmt{b.tile, b.nest(fn("min", b.at(b.acc), number32(0)))} },
+		"a maximum of two": func(b *block) []loop.Stmt { return []loop.Stmt{b.tile, b.nest(fn("max", b.at(b.acc), b.at(b.bias)))} },
+		"a stored neighbor": func(b *block) []loop.Stmt {
+			x := b.at(b.y)
+			x.Index = sym.Add(x.Index, sym.Const(8))
+			return []loop.Stmt{b.tile, b.nest(fn("add", b.at(b.acc), x))}
+		},
 		"another statement": func(b *block) []loop.Stmt { return []loop.Stmt{b.tile, loop.Barrier{}, b.nest(b.at(b.acc))} },
 		"another reader": func(b *block) []loop.Stmt {
 			return []loop.Stmt{b.tile, b.nest(b.at(b.acc)), loop.Store{Buf: b.y, Index: sym.Const(0), Value: loop.Mem{Buf: b.acc, Index: sym.Const(0)}}}

@@ -60,7 +60,7 @@ func New(t loop.Tile) (*Kernel, bool) {
 		return nil, false
 	}
 	k.Lines, k.Clobbers = w.lines, w.clobbers()
-	return k, true
+	return k, w.taken+k.pointers <= mostGeneral
 }
 
 // writer collects a kernel's lines.
@@ -79,8 +79,8 @@ func (w *writer) line(format string, args ...any) {
 }
 
 // kernel writes the loads before the first iteration, and the loop. The first product of each sum
-// needs no addition. If these come early, a copy of the products up to the last of them precedes the
-// loop. Otherwise, sums begin with zeros.
+// needs no addition, so that a sum of products that are all -0 is -0. If these come early, a copy of the
+// products up to the last of them precedes the loop. Otherwise, sums begin with zeros.
 func (w *writer) kernel() {
 	n := len(w.products)
 	w.enter()
@@ -224,7 +224,8 @@ func (w *writer) clobbers() []string {
 	return out
 }
 
-// Statement is the kernel as lines of an asm statement of C++ (runtime/dnn_kernel.h), in a function with parameters x, w and acc.
+// Statement returns the kernel as lines of an asm statement of C++ (runtime/dnn_kernel.h), in a function
+// with parameters x and w, and acc or the pointers p0, p1, ... of a finish.
 func (k *Kernel) Statement() []string {
 	out := []string{"__asm__ volatile("}
 	for _, l := range k.Lines {

@@ -58,6 +58,14 @@ func (m *machine) run(lines []string, value func(at int64) float64) {
 
 // step executes one instruction; it returns where the program jumps.
 func (m *machine) step(op string, args []string, value func(at int64) float64) (to string) {
+	if bytes := map[byte]int64{'s': 4, 'd': 8, 'q': 16, 'x': 8}[args[0][0]]; len(args) == 3 && strings.HasPrefix(args[2], "#") && args[1][0] == '[' {
+		off := m.number(strings.TrimSuffix(args[2], "]"))
+		if op == "ldr" || op == "str" {
+			require.True(m.t, off >= 0 && off%bytes == 0 && off/bytes <= 4095, "%s %v: no such offset", op, args)
+		} else {
+			require.True(m.t, off >= -256 && off <= 255, "%s %v: no such offset", op, args)
+		}
+	}
 	switch op {
 	case "movi":
 		m.vector[number(args[0])] = [4]float64{}
