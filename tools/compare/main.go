@@ -151,7 +151,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.StringVar(&o.emulator, "emulator", "", "the command that runs the program, and its options")
 	fs.StringVar(&o.dnnc, "dnnc", "", "the compiler (default: from Bazel or 'go build')")
 	fs.StringVar(&o.python, "python", "python3", "a Python that has onnxruntime and numpy")
-	fs.StringVar(&o.reference, "reference", "", "ort, interpreter, graph (the interpreter on the output of dnnc graph, whose quantized nodes compute in integers, like kernels), or none (default: ort if Python has it)")
+	fs.StringVar(&o.reference, "reference", "", "ort (default, if installed), interpreter, graph (of dnnc graph, in integers), or none")
 	fs.StringVar(&o.optimizations, "reference-optimizations", "", "none or all of ONNX Runtime's graph optimisations, for its results; times always use all (default: none for networks with quantized nodes, else all)")
 	fs.StringVar(&o.keep, "keep", "", "folder that keeps all intermediate files")
 	fs.Float64Var(&o.tolerance, "tolerance", 1e-4, "largest error, relative to the range of the reference's output")

@@ -45,6 +45,27 @@ func statements(k *loop.Kernel) []loop.Stmt {
 	return neon.Join(k)
 }
 
+// rolled precedes a loop whose body compilers must not repeat. For clang, an asm statement of any
+// length counts as one instruction.
+const rolled = "DNN_ROLLED"
+
+// finished reports whether statements have tiles with a finish, which may be inlined.
+func finished(body []loop.Stmt) bool {
+	found := false
+	loop.Tiles(body, func(t loop.Tile) { found = found || t.Finish != nil })
+	return found
+}
+
+// Loop keeps loops around inlined assembly as they are.
+func (dialect) Loop(w *ckernel.Kernel, x loop.For) bool {
+	if finished(x.Body) {
+		w.Line(rolled)
+		w.For(x)
+		return true
+	}
+	return false
+}
+
 // scheduled reports whether tiles of a kernel are assembly.
 func scheduled(k *loop.Kernel) bool {
 	found := false
@@ -69,6 +90,9 @@ func (l *Language) Body(k *loop.Kernel) (string, error) {
 	}
 	if multipliesMatrices(k) {
 		w.Line("dnn_amx %s;", tilesVar)
+	}
+	if finished(body) {
+		w.Line(rolled)
 	}
 	w.Block(fmt.Sprintf("for (%s %s = first_task; %s < last_task; ++%s)", l.Dialect.IndexType(), loop.TaskVar, loop.TaskVar, loop.TaskVar), func() {
 		if !ckernel.UsesTask(body) {

@@ -6,8 +6,8 @@ import "fmt"
 var general = []string{"x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
 	"x19", "x20", "x21", "x22", "x23", "x24"}
 
-// mostGeneral is how many general registers a kernel uses at most besides those of x and w, its pointers
-// included: compilers have 28, of which debug builds and sanitizers keep some.
+// mostGeneral is the maximum number of general registers of a kernel besides x and w, including its
+// pointers. Compilers have 28, and keep some in debug builds and with sanitizers.
 const mostGeneral = 22
 
 // base is a register of an address inside an operand.
@@ -71,8 +71,8 @@ func (w *writer) base(l *load) *base {
 	return nil
 }
 
-// jump is what operands' addresses gain, in bytes, after the last iteration of the loops within loop i,
-// whose addresses have advanced already, to loop i's next one.
+// jump returns what both operands' addresses gain, in bytes, for the next iteration of loop i. They have
+// advanced already after the last iteration of the innermost loop.
 func (w *writer) jump(i int) (x, v int64) {
 	inner := w.loops[len(w.loops)-1]
 	if i == len(w.loops)-1 {
@@ -131,7 +131,7 @@ func (w *writer) advance() []string {
 	return append([]string{fmt.Sprintf("subs %s, %s, #1", w.counters[inner], w.counters[inner])}, w.move(inner)...)
 }
 
-// move is what brings all addresses to the next iteration of loop i.
+// move returns the instructions that bring all addresses to the next iteration of loop i.
 func (w *writer) move(i int) []string {
 	x, v := w.jump(i)
 	var out []string

@@ -143,8 +143,8 @@ func (f *finder) finish() (*loop.Finish, bool) {
 	return &f.out, ok && f.apart()
 }
 
-// apart reports whether each element that is stored is read at most for its own value. Then the order of
-// the stores makes no difference.
+// apart reports whether stored elements are read only for their own values, if at all. Then the
+// order of stores makes no difference.
 func (f *finder) apart() bool {
 	to := f.out.To
 	for _, n := range f.out.Nodes {
@@ -245,8 +245,7 @@ func (f *finder) load(x loop.Mem, n int) (int, bool) {
 	return f.add(out), ok
 }
 
-// place finds pointers from which instructions that access so much memory reach the elements of all
-// stores.
+// place finds pointers from which instructions of a size in bytes reach the elements of all stores.
 func (f *finder) place(bytes int64, element func(s int) (*loop.Buffer, sym.Expr)) (loop.FinishPlace, bool) {
 	var out loop.FinishPlace
 	for s := range f.stores {
