@@ -79,8 +79,8 @@ func (w *writer) line(format string, args ...any) {
 }
 
 // kernel writes the loads before the first iteration, and the loop. The first product of each sum
-// needs no addition, so that a sum of products that are all -0 is -0. If these come early, a copy of the
-// products up to the last of them precedes the loop. Otherwise, sums begin with zeros.
+// needs no addition: if all products of a sum are -0, so is the sum. If first products come early, a
+// copy of the products up to the last of them precedes the loop. Otherwise, sums begin with zeros.
 func (w *writer) kernel() {
 	n := len(w.products)
 	w.enter()
