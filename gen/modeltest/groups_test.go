@@ -69,7 +69,7 @@ func TestBands(t *testing.T) {
 	same := []int64{1, 1, 1, 1}
 	for _, c := range []struct {
 		convolution
-		tasks int64 // on arm64, whose depthwise convolutions copy what they read
+		tasks int64 // on arm64_cortex_a55, whose depthwise convolutions copy what they read
 	}{
 		{convolution{name: "depthwise", x: []int64{1, 64, 16, 12}, w: []int64{64, 1, 3, 3}, group: 64, pads: same}, 8 * 16 / 8},
 		{convolution{name: "strides", x: []int64{2, 64, 16, 12}, w: []int64{64, 1, 3, 3}, group: 64, pads: same, strides: []int64{2, 2}, add: true}, 2 * 8 * 8 / 4},
@@ -79,7 +79,7 @@ func TestBands(t *testing.T) {
 	} {
 		c.between = true
 		t.Run(c.name, func(t *testing.T) {
-			p := c.run(t)["arm64"]
+			p := c.run(t)["arm64_cortex_a55"]
 			at := slices.IndexFunc(p.Calls(), func(s *plan.Call) bool {
 				return slices.ContainsFunc(s.Block.Operands, func(v *ir.Value) bool { return v.Name == "w" })
 			})
