@@ -1,10 +1,12 @@
 package modeltest
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/layout"
@@ -79,7 +81,10 @@ func TestBands(t *testing.T) {
 	} {
 		c.between = true
 		t.Run(c.name, func(t *testing.T) {
-			p := c.run(t)["arm64_cortex_a55"]
+			c.run(t)
+			g, _ := c.graph(rand.New(rand.NewPCG(1, 2)))
+			p, err := Compile(g, Config{Chip: "arm64_cortex_a55"})
+			require.NoError(t, err)
 			at := slices.IndexFunc(p.Calls(), func(s *plan.Call) bool {
 				return slices.ContainsFunc(s.Block.Operands, func(v *ir.Value) bool { return v.Name == "w" })
 			})

@@ -30,9 +30,8 @@ func (c Config) String() string {
 	return c.Chip + " -disable=" + strings.Join(c.Disable, ",")
 }
 
-// Chips have vectors of 4, 8 and 16 floats, tile instructions that take X in each way, and loads of whole and of
-// half registers.
-var Chips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64", "arm64_cortex_a55"}
+// Chips have vectors of 4, 8 and 16 floats, and tile instructions that take X in each way.
+var Chips = []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"}
 
 // Devices have many small tasks, and one of them has images.
 var Devices = []string{"opencl_images", "opencl_buffers"}
