@@ -323,14 +323,16 @@ DNN_MATH_FN bool known(V y) {
 // before +0.
 template <class V>
 DNN_MATH_FN V fmax(V x, V y) {
-  __asm__("fmax %0.4s, %0.4s, %1.4s" : "+w"(x) : "w"(y));
-  return x;
+  V z;
+  __asm__("fmax %0.4s, %1.4s, %2.4s" : "=w"(z) : "w"(x), "w"(y));
+  return z;
 }
 
 template <class V>
 DNN_MATH_FN V fmin(V x, V y) {
-  __asm__("fmin %0.4s, %0.4s, %1.4s" : "+w"(x) : "w"(y));
-  return x;
+  V z;
+  __asm__("fmin %0.4s, %1.4s, %2.4s" : "=w"(z) : "w"(x), "w"(y));
+  return z;
 }
 #endif
 
@@ -515,18 +517,8 @@ DNN_MATH_FN V exp_reduce(V x, bits_of<V>* n, V* k) {
   return madd(*k, -kLn2Lo, r);
 }
 
-// halved returns floor(n / 2) for n in two's complement.
-template <class U>
-DNN_MATH_FN U halved(U n) {
-  if constexpr (is_vector<U>::value) {
-    return reinterpret_cast<U>(reinterpret_cast<with_lanes<int32_t, U>>(n) >> 1);
-  } else {
-    return static_cast<U>(static_cast<int32_t>(n) >> 1);
-  }
-}
-
 // scale returns p * 2^n; e is n as floats. It uses one instruction or two factors, so that denormal
-// results round once. It uses only the low 9 bits of n.
+// results round once. n is at least -254.
 template <class V>
 DNN_MATH_FN V scale(V p, bits_of<V> n, V e) {
 #if defined(__AVX512F__)
@@ -537,10 +529,8 @@ DNN_MATH_FN V scale(V p, bits_of<V> n, V e) {
   }
 #endif
   (void)e;
-  const bits_of<V> all = n << 23, half = halved(all) & 0xff800000u;
-  const V a = from_bits<V>(half + 0x3f800000u);
-  const V b = from_bits<V>(all - half + 0x3f800000u);
-  return p * a * b;
+  const bits_of<V> all = n + 254u, half = all >> 1;  // of 2^(n/2), the exponent is n/2 + 127
+  return p * from_bits<V>(half << 23) * from_bits<V>((all - half) << 23);
 }
 
 template <class V>
@@ -563,6 +553,22 @@ DNN_MATH_FN V exp_scaled(V x, uint32_t k) {
 template <class V>
 DNN_MATH_FN V exp(V x) {
   return exp_scaled(x, 0);
+}
+
+// logistic returns 1 / (1 + e^-x), as h / (h + h * e^-x) with h = 2^-24: no power of 2 overflows.
+template <class V>
+DNN_MATH_FN V logistic(V x) {
+  constexpr float kBiased = kMagic + 103.0f, h = 0x1p-24f;
+  x = clamp(x, -105.0f, 70.0f);
+  const V sum = madd(x, broadcast<V>(-0x1.715476p+0f), kBiased);
+  const V s = from_bits<V>(to_bits<V>(sum) << 23);  // h * 2^n
+  const V k = sum - kBiased;
+  const V r = madd(k, kLn2Lo, madd(k, kLn2Hi, x));  // e^-x = 2^n * e^-r
+  const V z = r * r;
+  const V high = madd(z, 0x1.6bebep-10f, madd(r, -0x1.122886p-7f, broadcast<V>(0x1.555676p-5f)));
+  const V low = madd(r, -0x1.5554aep-3f, broadcast<V>(0x1.fffffep-2f));
+  const V q = r - z * madd(z, high, low);  // 1 - e^-r
+  return h / ((s + h) - s * q);
 }
 
 // exp_apart splits e^x = s + s*p for |x| < 32, with ln2 as a single float.

@@ -123,11 +123,14 @@ func (e *Env) Done(k *loop.Kernel, args func() ([]*ir.Value, error)) *Lowered {
 	return &Lowered{Name: k.Anchor, Family: k.Anchor, Kernel: k, Args: args}
 }
 
-// finish makes texels of what is stored to images, one function of what quantizes, and vectors of loops.
+// finish makes texels of what is stored to images, one function of what quantizes or is a sigmoid, and vectors of loops.
 func (e *Env) finish(k *loop.Kernel) {
 	k.Body = loop.Texels(k.Body, k.Facts)
 	if e.Target.Quantizes() {
 		k.Body = tidy.Quantized(k.Body)
+	}
+	if e.Target.Logistic() {
+		k.Body = tidy.Logistic(k.Body)
 	}
 	if e.Borders {
 		k.Body = tidy.Borders(k.Body, k.Facts)

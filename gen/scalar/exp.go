@@ -60,6 +60,23 @@ func expScaled(x float32, k uint32) float32 {
 
 func exp32(x float32) float32 { return expScaled(x, 0) }
 
+// logistic32 is 1 / (1 + e^-x), as h / (h + h * e^-x) with h = 2^-24: no power of 2 overflows.
+func logistic32(x float32) float32 {
+	const biased, h = magic23 + 103, 0x1p-24
+	x = clamp(x, -105, 70)
+	sum := madd(x, -log2E, biased)
+	s := math.Float32frombits(math.Float32bits(sum) << 23) // h * 2^n
+	k := sum - biased
+	r := madd(k, ln2Lo, madd(k, ln2Hi, x)) // e^-x = 2^n * e^-r
+	z := float32(r * r)
+	high := madd(z, 0x1.6bebep-10, madd(r, -0x1.122886p-7, 0x1.555676p-5))
+	low := madd(r, -0x1.5554aep-3, 0x1.fffffep-2)
+	q := r - float32(z*madd(z, high, low)) // 1 - e^-r
+	return h / ((s + h) - float32(s*q))
+}
+
+func logistic64(x float64) float64 { return 1 / (1 + exp64(-x)) }
+
 // expApart splits e^x = s + s*p for |x| < 32, where ln2 is one number.
 func expApart(x float32) (s, p float32) {
 	k := madd(x, log2E, magic23)

@@ -160,6 +160,18 @@ static T dnn_exp_scaled_T(T x, uint k) {
 
 static T dnn_exp_T(T x) { return dnn_exp_scaled_T(x, 0u); }
 
+// 1 / (1 + e^-x), as h / (h + h * e^-x) with h = 2^-24.
+static T dnn_logistic_T(T x) {
+  const T t = dnn_clamp_T(x, -105.0f, 70.0f);
+  T k = t * -0x1.715476p+0f + 0x1.8000cep23f;
+  const T s = as_T(as_U(k) << 23);
+  k = k - 0x1.8000cep23f;
+  const T r = k * 0x1.7f7d1cp-20f + (k * 0x1.62e4p-1f + t), z = r * r;
+  const T high = z * 0x1.6bebep-10f + (r * -0x1.122886p-7f + 0x1.555676p-5f);
+  const T low = r * -0x1.5554aep-3f + 0x1.fffffep-2f;
+  return 0x1p-24f / ((s + 0x1p-24f) - s * (r - z * (z * high + low)));
+}
+
 static T dnn_exp_apart_T(T x, T* s) {
   T k = x * 0x1.715476p+0f + 0x1.8p23f;
   *s = as_T((as_U(k) << 23) + 0x3f800000u);

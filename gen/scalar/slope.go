@@ -30,11 +30,12 @@ var slopes = map[string][]string{
 	"sqrt":  {"div(0.5, y)"},
 	"rsqrt": {"mul(-0.5, div(y, a))"},
 	// The logarithm of a negative base does not exist; its slope matters to no network that computes numbers.
-	"pow":   {"select(eq(b, 0), 0, mul(b, pow(a, sub(b, 1))))", "select(gt(a, 0), mul(y, log(a)), 0)"},
-	"exp":   {"y"},
-	"expm1": {"add(y, 1)"},
-	"log":   {"reciprocal(a)"},
-	"log1p": {"reciprocal(add(1, a))"},
+	"pow":      {"select(eq(b, 0), 0, mul(b, pow(a, sub(b, 1))))", "select(gt(a, 0), mul(y, log(a)), 0)"},
+	"exp":      {"y"},
+	"expm1":    {"add(y, 1)"},
+	"logistic": {"mul(y, sub(1, y))"},
+	"log":      {"reciprocal(a)"},
+	"log1p":    {"reciprocal(add(1, a))"},
 	// 2/sqrt(pi) * exp(-a^2)
 	"erf": {"mul(1.1283791670955126, exp(neg(mul(a, a))))"},
 

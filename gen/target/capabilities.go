@@ -105,6 +105,10 @@ func (t *Target) BlockedTypes() []ir.DType {
 // Quantizes reports whether kernels have rounding, zero point and saturation as one function.
 func (t *Target) Quantizes() bool { return t.Language() == "cpp" }
 
+// Logistic reports whether kernels compute 1 / (1 + e^-x) as one function, in half the instructions
+// of its parts on 64-bit ARM.
+func (t *Target) Logistic() bool { return t.CPU == "arm64" }
+
 // LoadsConvert reports whether registers of elements of 16 bits become floats at little more than the cost of their load. Where register tiles are
 // assembly, they do not: what is packed for those is float32.
 func (t *Target) LoadsConvert(d ir.DType) bool {

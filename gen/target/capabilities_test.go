@@ -56,6 +56,7 @@ func TestHalves(t *testing.T) {
 		assert.Len(t, c.chip.VectorTypes(), c.vectors, "%+v", c.chip)
 		assert.Len(t, c.chip.BlockedTypes(), c.blocked, "%+v", c.chip)
 		assert.Equal(t, c.vectors > 1, c.chip.Quantizes(), "%+v", c.chip)
+		assert.Equal(t, c.chip.CPU == "arm64", c.chip.Logistic(), "%+v", c.chip)
 		for _, d := range []ir.DType{ir.F16, ir.BF16, ir.F32, ir.F64, ir.I8} {
 			assert.Equal(t, slices.Contains(c.converts, d), c.chip.LoadsConvert(d), "%+v %s", c.chip, d)
 		}

@@ -10,16 +10,21 @@ import (
 // Quantized writes rounding to an integer, a zero point and saturation as one function, as operators that quantize say it: bounds before the
 // rounding, and integers of 32 bits behind it, take a few instructions for all lanes.
 func Quantized(body []loop.Stmt) []loop.Stmt {
+	return values(body, quantize)
+}
+
+// values applies f to all expressions of the values that statements bind or store, innermost first.
+func values(body []loop.Stmt, f func(te.Expr) te.Expr) []loop.Stmt {
 	return loop.Map(body, func(s loop.Stmt) loop.Stmt {
 		switch x := s.(type) {
 		case loop.Def:
-			x.Init = te.Map(x.Init, quantize)
+			x.Init = te.Map(x.Init, f)
 			return x
 		case loop.Set:
-			x.Value = te.Map(x.Value, quantize)
+			x.Value = te.Map(x.Value, f)
 			return x
 		case loop.Store:
-			x.Value = te.Map(x.Value, quantize)
+			x.Value = te.Map(x.Value, f)
 			return x
 		}
 		return s
