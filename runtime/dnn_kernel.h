@@ -299,6 +299,15 @@ static inline dnn_i32x4 dnn_udot(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
 }
 #endif
 
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+// Adds both products of pairs of bf16 in each lane of x and y, and then a. Each sum is rounded to
+// odd; denormal numbers count as zeros.
+static inline dnn_f32x4 dnn_bfdot(dnn_f32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
+  __asm__("bfdot %0.4s, %1.8h, %2.8h" : "+w"(a) : "w"(x), "w"(y));
+  return a;
+}
+#endif
+
 #if defined(__ARM_FEATURE_MATMUL_INT8)
 // Computes a block of two rows and two lanes from eight neighbours of each.
 static inline dnn_i32x4 dnn_smmla(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {

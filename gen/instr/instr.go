@@ -88,6 +88,8 @@ type Row struct {
 	// LastFirst reports that of a group's products the last one is taken in first, Apart that an application sums those with each neighbour of a group by
 	// themselves, from 0 on: accumulators take in what both sums come to. Of integers the order makes no difference.
 	LastFirst, Apart bool
+	// Odd reports that sums that are not exact round to the neighbour whose last bit is 1.
+	Odd bool
 
 	text map[string]string // by dialect: $a is the accumulator, $x and $w the operands
 }

@@ -62,6 +62,7 @@ var texts = map[string]string{
 	"tdpbssd_i8i8x16": "dnn_amx_tdpbssd<acc, x[0], b1>(tiles);", "tdpbuud_u8u8x16": "dnn_amx_tdpbuud<acc, x[0], b1>(tiles);",
 	"vdpbf16ps_x16": "acc = dnn_dpbf16(acc, x[0], b1);", "tdpbf16ps_x16": "dnn_amx_tdpbf16ps<acc, x[0], b1>(tiles);",
 	"smull_i8x4": "acc = dnn_smull(acc, b1, x[0]);", "umull_u8x4": "acc = dnn_umull(acc, b1, x[0]);",
+	"bfdot_x4":  "acc = dnn_bfdot(acc, b1, x[0]);",
 	"sdot_i8x4": "acc = dnn_sdot(acc, b1, x[0]);", "udot_u8x4": "acc = dnn_udot(acc, b1, x[0]);",
 	"smmla_i8x4": "acc = dnn_smmla(acc, x[0], b1);", "ummla_u8x4": "acc = dnn_ummla(acc, x[0], b1);", "usmmla_u8i8x4": "acc = dnn_usmmla(acc, x[0], b1);",
 	"mma_f16x2":  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 acc, x[0], b1, acc;",

@@ -137,12 +137,13 @@ _DOTPROD = {
     "instructions": ["fma_f32x4", "sdot_i8x4", "udot_u8x4"],
 }
 
-# Matrix products of bytes (Armv8.6; optional from Armv8.2 on).
-_I8MM_COPTS = ["-march=armv8.2-a+dotprod+i8mm"]
+# Matrix products of bytes, and products of pairs of bf16, which are used only with precision =
+# "bf16" (Armv8.6; optional from Armv8.2 on).
+_I8MM_COPTS = ["-march=armv8.2-a+dotprod+i8mm+bf16"]
 
 _I8MM = {
-    "cpu_features": ["asimddp", "i8mm"],
-    "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4"],
+    "cpu_features": ["asimddp", "bf16", "i8mm"],
+    "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4", "bfdot_x4"],
 }
 
 _HEXAGON = {"@platforms//cpu": "//platforms:hexagon"}
@@ -255,8 +256,8 @@ CHIPS = {
         "copts": _DOTPROD_COPTS + ["-mtune=cortex-a55"],
         "facts": _ARM64 | _DOTPROD | _ANY_ARM64_RATES,
     },
-    # The same with matrix products of bytes: Neoverse V1 and N2, Cortex-A710 and X2, Apple's M2,
-    # and later processors. It is not among the variants of arm64, because its kernels need
+    # The same with matrix products of bytes and products of pairs of bf16: Neoverse V1 and N2,
+    # Cortex-A710 and X2, Apple's M2, and later processors. It is not among the variants of arm64, because its kernels need
     # integer weights in a different order. A library with this variant has integer weights twice.
     "arm64_i8mm": {
         "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_i8mm"},

@@ -66,7 +66,7 @@ func (t *tile) applications() [][]tileStep {
 
 // point takes in one point of the sum.
 func (p *pairs) point(acc []float32, xAt, wAt int64) {
-	lanes, group, own := p.Lanes(), p.Instr.Group, int64(0)
+	lanes, group, own, rounded := p.Lanes(), p.Instr.Group, int64(0), p.rounding()
 	if !p.Broadcast() {
 		own = group
 	}
@@ -84,7 +84,7 @@ func (p *pairs) point(acc []float32, xAt, wAt int64) {
 					if p.Instr.Apart {
 						sum = &p.apart[(first+l)*group+i]
 					}
-					*sum = multiplyAdd(p.xs.F32[l*own+i], p.ws.F32[l*group+i], *sum)
+					*sum = multiplyAdd(p.xs.F32[l*own+i], p.ws.F32[l*group+i], *sum, rounded)
 				}
 			}
 		}
@@ -93,7 +93,7 @@ func (p *pairs) point(acc []float32, xAt, wAt int64) {
 
 // join adds the sums of an application to the accumulators.
 func (p *pairs) join(acc []float32) {
-	group := int(p.Instr.Group)
+	group, rounded := int(p.Instr.Group), p.rounding()
 	for l := range acc {
 		all := p.apart[l*group]
 		for _, a := range p.apart[l*group+1:][:group-1] {
@@ -103,8 +103,16 @@ func (p *pairs) join(acc []float32) {
 	}
 }
 
+// rounding is how the instruction rounds the sum of two numbers.
+func (p *pairs) rounding() func(x, y float64) float32 {
+	if p.Instr.Odd {
+		return odd
+	}
+	return rounded
+}
+
 // multiplyAdd is the sum of a product of two numbers of 16 bits and an accumulator, where denormal numbers are zeros.
-func multiplyAdd(x, w, acc float32) float32 {
+func multiplyAdd(x, w, acc float32, rounded func(x, y float64) float32) float32 {
 	product := float64(flushed(x)) * float64(flushed(w)) // all of its digits
 	return rounded(product, float64(flushed(acc)))
 }
@@ -128,4 +136,31 @@ func rounded(x, y float64) float32 {
 		return float32(math.Copysign(0, sum))
 	}
 	return float32(sum)
+}
+
+// odd is the sum of two numbers rounded to odd: the nearest float32 towards 0, with its last bit set
+// if it is not exact. A denormal number is a zero.
+func odd(x, y float64) float32 {
+	sum := x + y
+	if math.IsNaN(sum) || math.Abs(sum) >= 0x1p128 {
+		return float32(sum)
+	}
+	// What double lacks of the sum: Knuth, The Art of Computer Programming, volume 2, 4.2.2, theorem B.
+	part := sum - x
+	rest := (x - (sum - part)) + (y - part)
+	bits := math.Float64bits(sum)
+	if rest != 0 && math.Signbit(rest) != math.Signbit(sum) {
+		bits-- // towards 0
+	}
+	const digits = 1<<29 - 1 // those that float32 lacks
+	inexact := rest != 0 || bits&digits != 0
+	f := math.Float64frombits(bits &^ digits)
+	if math.Abs(f) < leastNormal {
+		return float32(math.Copysign(0, f))
+	}
+	last := uint32(0)
+	if inexact {
+		last = 1
+	}
+	return math.Float32frombits(math.Float32bits(float32(f)) | last)
 }

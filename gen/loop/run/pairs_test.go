@@ -33,7 +33,7 @@ func TestMultiplyAdd(t *testing.T) {
 		{"zeros", 0, float32(math.Copysign(1, -1)), 0, 0},
 		{"negative zeros", 0, -1, float32(math.Copysign(0, -1)), float32(math.Copysign(0, -1))},
 	} {
-		got := multiplyAdd(c.x, c.w, c.acc)
+		got := multiplyAdd(c.x, c.w, c.acc, rounded)
 		if math.IsNaN(float64(c.want)) {
 			assert.True(t, math.IsNaN(float64(got)), c.name)
 			continue
@@ -62,4 +62,42 @@ func TestRounded(t *testing.T) {
 		assert.Equal(t, want, rounded(x, y), "%g + %g", x, y)
 	}
 	assert.Greater(t, ties, 1000)
+}
+
+// TestOdd: sums that are not exact become the neighbour towards 0 with the last bit set.
+func TestOdd(t *testing.T) {
+	const least = 0x1p-126
+	for _, c := range []struct {
+		name       string
+		x, y, want float64
+	}{
+		{"exact", 1.5, 2, 3.5},
+		{"exact, even", 1, 1, 2},
+		{"more", 1, 0x1p-40, 1 + 0x1p-23},
+		{"less", 1, -0x1p-40, 1 - 0x1p-24},
+		{"more than double has", 1, 0x1p-80, 1 + 0x1p-23},
+		{"less than double has", 1, -0x1p-80, 1 - 0x1p-24},
+		{"negative", -1, -0x1p-80, -1 - 0x1p-23},
+		{"odd already", 1 + 0x1p-23, 0x1p-40, 1 + 0x1p-23},
+		{"denormal", least / 2, least / 4, 0},
+		{"below the least", least, -0x1p-160, 0},
+		{"the greatest", math.MaxFloat32, 0x1p100, math.MaxFloat32},
+		{"overflow", math.MaxFloat32, 0x1p104, math.Inf(1)},
+		{"infinity", math.Inf(-1), 1, math.Inf(-1)},
+	} {
+		assert.Equal(t, float32(c.want), odd(c.x, c.y), c.name)
+	}
+	assert.True(t, math.IsNaN(float64(odd(math.Inf(1), math.Inf(-1)))))
+	r := rand.New(rand.NewSource(1))
+	for range 100000 {
+		x, y := float64(float32(r.NormFloat64())), math.Ldexp(r.NormFloat64(), r.Intn(90)-70)
+		y = float64(float32(y))
+		exact := new(big.Float).SetPrec(500).Add(big.NewFloat(x), big.NewFloat(y))
+		short := new(big.Float).SetPrec(24).SetMode(big.ToZero).Set(exact)
+		want, _ := short.Float32()
+		if short.Cmp(exact) != 0 {
+			want = math.Float32frombits(math.Float32bits(want) | 1)
+		}
+		assert.Equal(t, want, odd(x, y), "%g + %g", x, y)
+	}
 }

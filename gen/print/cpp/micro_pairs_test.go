@@ -44,6 +44,23 @@ const halfC = `static uint16_t half(long i, unsigned size) {
 }
 `
 
+// oddly is the float32 of a sum that is rounded to odd: towards 0, with the last bit set if it is not exact. A denormal number is a zero.
+func oddly(x, y float64) float32 {
+	if s := x + y; s == 0 || math.IsInf(s, 0) || math.IsNaN(s) {
+		return float32(s)
+	}
+	exact := new(big.Float).SetPrec(2000).Add(big.NewFloat(x), big.NewFloat(y))
+	short := new(big.Float).SetPrec(24).SetMode(big.ToZero).Set(exact)
+	r, _ := short.Float64()
+	if math.Abs(r) < 0x1p-126 {
+		return float32(math.Copysign(0, r))
+	}
+	if short.Cmp(exact) != 0 && !math.IsInf(float64(float32(r)), 0) {
+		return math.Float32frombits(math.Float32bits(float32(r)) | 1)
+	}
+	return float32(r)
+}
+
 // nearest is the nearest float32 of a sum, rounded once, of which a denormal number is a zero.
 func nearest(x, y float64) float32 {
 	sum := x + y
@@ -66,7 +83,8 @@ func whole(x float32) float64 {
 	return float64(x)
 }
 
-// pairsMeaning is what a micro-kernel of an instruction for pairs means: Intel's manual of instructions, VDPBF16PS and TDPBF16PS.
+// pairsMeaning is what a micro-kernel of an instruction for pairs means: Intel's manual of instructions, VDPBF16PS and TDPBF16PS, and Arm's
+// Architecture Reference Manual, BFDOT.
 func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
 	n := m.Vectors * m.Lanes()
 	acc := make([]float32, m.Rows*n)
@@ -88,6 +106,13 @@ func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
 			x := half(at, size)
 			w := half(p.w+m.VectorAt(l/m.Lanes())+l%m.Lanes()*2+g, size)
 			return whole(scalar.BF16ToF32(x)) * whole(scalar.BF16ToF32(w))
+		}
+		if m.Instr.Odd {
+			for _, p := range all {
+				both := oddly(float64(oddly(product(p, 0), 0)), float64(oddly(product(p, 1), 0)))
+				acc[i] = oddly(whole(acc[i]), float64(both))
+			}
+			continue
 		}
 		if m.Instr.Matrix == 0 {
 			for _, p := range all {
@@ -128,8 +153,12 @@ int main() {
 // processor has them.
 func TestPairs(t *testing.T) {
 	tested := map[string]bool{}
-	for _, name := range []string{"x86_64_zen4", "x86_64_sapphire_rapids"} {
+	for _, name := range []string{"x86_64_zen4", "x86_64_sapphire_rapids", "arm64_i8mm"} {
 		c := chipstest.Target(t, name)
+		compilers := [][]string{{"g++"}, {"clang++"}}
+		if c.CPU == "arm64" {
+			compilers = [][]string{{"aarch64-linux-gnu-g++", "-static"}, {"clang++", "--target=aarch64-linux-gnu", "-static", "-fuse-ld=lld"}}
+		}
 		require.Empty(t, c.Pairs(ir.F32), "only where it is asked for")
 		for _, row := range c.InPairs().Pairs(ir.F32) {
 			if tested[row.Name] {
@@ -140,16 +169,18 @@ func TestPairs(t *testing.T) {
 			ms := integerMicros(row)
 			src := filepath.Join(t.TempDir(), "run.cc")
 			require.NoError(t, os.WriteFile(src, []byte(pairsProgram(row, ms)), 0o644))
-			for _, cxx := range []string{"g++", "clang++"} {
-				t.Run(row.Name+"/"+cxx, func(t *testing.T) {
+			for _, cxx := range compilers {
+				t.Run(row.Name+"/"+cxx[0], func(t *testing.T) {
 					if as != c {
-						compile(t, []string{cxx}, as, src)
+						compile(t, cxx, as, src)
 					}
-					bin := compile(t, []string{cxx}, c, src)
-					if _, ok := runs(c); !ok {
+					bin := compile(t, cxx, c, src)
+					emulator, ok := runs(c)
+					if !ok {
 						t.Skipf("this machine does not run code for %s", name)
 					}
-					out, err := exec.Command(bin).Output()
+					command := append(emulator, bin)
+					out, err := exec.Command(command[0], command[1:]...).Output()
 					require.NoError(t, err)
 					zeros, ends := 0, 0
 					for _, size := range sizes {
