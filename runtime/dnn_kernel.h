@@ -117,6 +117,26 @@ static inline void dnn_store_bf16(uint16_t* p, V v) {
   const dnn_math::halves_of<V> h = dnn_math::f32_to_bf16<V>(v);
   __builtin_memcpy(p, &h, sizeof h);
 }
+
+// The number at p, in all lanes.
+template <typename V>
+static inline V dnn_each_f16(const uint16_t* p) {
+#if defined(__F16C__) || defined(__aarch64__)
+  return dnn_math::f16_to_f32<V>(*p - dnn_math::halves_of<V>{});
+#else  // many instructions for a conversion: of one number, not of all lanes
+  return dnn_math::f16_to_f32(*p) - V{};
+#endif
+}
+
+template <typename V>
+static inline V dnn_each_bf16(const uint16_t* p) {
+  typedef uint16_t H __attribute__((vector_size(sizeof(V))));
+  const H h = *p - H{};
+  dnn_math::bits_of<V> bits;
+  __builtin_memcpy(&bits, &h, sizeof bits);
+  return dnn_math::from_bits<V>(bits << 16);
+}
+
 // Stores floats that bf16 represents exactly.
 template <typename V>
 static inline void dnn_store_exact_bf16(uint16_t* p, V v) {

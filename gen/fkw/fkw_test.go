@@ -159,9 +159,9 @@ func TestNegativeZeros(t *testing.T) {
 	require.Equal(t, want, found(t, w, 1, 0))
 	_, err := Encode(w, *want)
 	require.NoError(t, err)
-	require.True(t, zero([]byte{0, 0x80}), "halves, too")
-	require.False(t, zero([]byte{0x80, 0}))
-	require.False(t, zero([]byte{0, 1, 0, 0x80}))
+	require.True(t, Zero([]byte{0, 0x80}), "halves, too")
+	require.False(t, Zero([]byte{0x80, 0}))
+	require.False(t, Zero([]byte{0, 1, 0, 0x80}))
 }
 
 // TestScattered: of single weights that are kept anywhere there are too many patterns. Kernels of which some are kept are stored whole, if few are.
@@ -198,7 +198,7 @@ func TestPoints(t *testing.T) {
 			var want []int32
 			for p := range int32(row) {
 				for f := int64(g) * share; f < min(20, int64(g+1)*share); f++ {
-					if !zero(w.Data[4*(f*row+int64(p)):][:4]) {
+					if !Zero(w.Data[4*(f*row+int64(p)):][:4]) {
 						want = append(want, p)
 						break
 					}

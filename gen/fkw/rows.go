@@ -89,7 +89,7 @@ func (r *rows) supports(data []byte) []Pattern {
 	for len(data) > 0 {
 		for c := range out {
 			for tap := range r.taps {
-				if !zero(data[:r.size]) {
+				if !Zero(data[:r.size]) {
 					out[c] |= 1 << tap
 				}
 				data = data[r.size:]
@@ -99,10 +99,13 @@ func (r *rows) supports(data []byte) []Pattern {
 	return out
 }
 
-// zero reports whether a float is zero, of either sign: a negative weight times a mask's 0 is -0.
-func zero(element []byte) bool {
-	if len(element) == 4 {
+// Zero reports whether a float is zero, of either sign: a negative weight times a mask's 0 is -0.
+func Zero(element []byte) bool {
+	switch len(element) {
+	case 4:
 		return binary.LittleEndian.Uint32(element)<<1 == 0
+	case 2:
+		return binary.LittleEndian.Uint16(element)<<1 == 0
 	}
 	last := len(element) - 1
 	return element[last]<<1 == 0 && !slices.ContainsFunc(element[:last], func(b byte) bool { return b != 0 })

@@ -145,7 +145,8 @@ func (f *follower) factors(c *stage, i int) (x, w loop.Mem, err error) {
 
 // typed checks the types of factors: W may be stored in one that loads convert.
 func (f *follower) typed(c *stage, x, w loop.Mem) error {
-	if x.Buf.Type != c.row.X || w.Buf.Type != c.row.W && !(c.row.W == ir.F32 && f.t.LoadsConvert(w.Buf.Type)) {
+	converts := f.t.LoadsConvert(w.Buf.Type) || c.sumsStored() && f.t.SumsStoredOf(w.Buf.Type)
+	if x.Buf.Type != c.row.X || w.Buf.Type != c.row.W && !(c.row.W == ir.F32 && converts) {
 		return unsuited("instruction %s multiplies %s by %s; X is %s and W is %s", c.row.Name, c.row.X, c.row.W, x.Buf.Type, w.Buf.Type)
 	}
 	return nil

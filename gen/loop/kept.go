@@ -101,8 +101,8 @@ func (m *MicroKernel) checkKept() string {
 	switch {
 	case len(m.K) > 0 || m.VecStep != 0 || m.Fetch != 0:
 		return "a sum over stored kernels cannot have other loops, separate registers or prefetched lines"
-	case m.X == instr.Lane || m.Instr.Group != 1 || m.Stored != ir.Invalid:
-		return fmt.Sprintf("instruction %s takes X of kind %s and W of type %s in a sum over stored kernels; want one element of X for all lanes or for each lane, and W in the instruction's type", m.Instr.Name, m.X, m.W())
+	case m.X == instr.Lane || m.Instr.Group != 1:
+		return fmt.Sprintf("instruction %s takes X of kind %s in groups of %d in a sum over stored kernels; want one element of X for all lanes or for each lane", m.Instr.Name, m.X, m.Instr.Group)
 	case !m.Broadcast() && m.Rows < 1:
 		return fmt.Sprintf("a sum over stored kernels of %d rows", m.Rows)
 	case len(k.Taps) == 0 || len(k.Taps[0]) == 0 || k.Blocks < 1 || k.Channels < 1 || k.Group < 1:
@@ -111,6 +111,8 @@ func (m *MicroKernel) checkKept() string {
 		return fmt.Sprintf("a partial sum over stored kernels, with %d channels from %d in %d blocks; want one block", k.Part, k.Channels, k.Blocks)
 	case k.Held < 0 || k.Held >= k.Entries() || k.Held > 0 && m.Broadcast():
 		return fmt.Sprintf("%d weights of a kernel of %d stay in registers; want fewer than the kernel has, and lanes in X", k.Held, k.Entries())
+	case k.Held > 0 && m.Stored != ir.Invalid:
+		return fmt.Sprintf("%d weights of a kernel stay in registers, and products read others of type %s where they lie; want W in the instruction's type", k.Held, m.Stored)
 	case slices.ContainsFunc(k.Taps, func(taps []int64) bool { return len(taps) != len(k.Taps[0]) }):
 		return "the patterns of a sum over stored kernels have different numbers of taps"
 	}

@@ -108,9 +108,13 @@ func layersOf(c *plan.Call, layers []PrunedLayer, same []int) []int {
 	}
 	var out []int
 	for _, i := range same {
-		name := layers[i].Weights
+		var names []string
+		for _, stored := range []string{"", "." + ir.F16.String(), "." + ir.BF16.String()} { // in a precision of 16 bits
+			name := layers[i].Weights + stored
+			names = append(names, name, name+".packed", name+fkw.KeptPoints)
+		}
 		if slices.ContainsFunc(slices.Concat(c.Block.Operands, c.Args, c.Over), func(v *ir.Value) bool {
-			return v.Const != nil && (slices.Contains([]string{name, name + ".packed", name + fkw.KeptPoints}, v.Name))
+			return v.Const != nil && slices.Contains(names, v.Name)
 		}) {
 			out = append(out, i)
 		}

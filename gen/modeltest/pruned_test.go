@@ -10,11 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/print/cpp/cpptest"
 	"rules_dnn/gen/shape"
 )
 
@@ -46,11 +48,10 @@ func prune(w *ir.Tensor, of int, share int64) {
 	}
 }
 
-// TestPruned: convolutions and products with weights of which much is zero, at the same places in neighbouring filters, leave that out, and give
-// what the interpreter gives.
-func TestPruned(t *testing.T) {
+// prunedConvolutions returns convolutions in which filters share kept weights or have their own.
+func prunedConvolutions() []convolution {
 	same, none := []int64{1, 1, 1, 1}, []int64{0, 0, 0, 0}
-	for _, c := range []convolution{
+	return []convolution{
 		{name: "windows", x: []int64{1, 32, 14, 14}, w: []int64{32, 32, 3, 3}, pads: same, share: 16, add: true},
 		{name: "a pattern for each filter", x: []int64{1, 32, 14, 14}, w: []int64{32, 32, 3, 3}, pads: same, share: 1, add: true},
 		{name: "edges of pixels", x: []int64{2, 40, 9, 23}, w: []int64{20, 40, 3, 3}, pads: []int64{2, 0, 1, 3}, share: 1},
@@ -73,7 +74,14 @@ func TestPruned(t *testing.T) {
 		{name: "one axis", x: []int64{1, 32, 40}, w: []int64{32, 32, 3}, pads: []int64{1, 1}, share: 16},
 		{name: "three axes", x: []int64{1, 16, 5, 6, 7}, w: []int64{16, 16, 3, 3, 3}, pads: []int64{1, 1, 1, 1, 1, 1}, share: 16},
 		{name: "symbolic", x: []int64{1, 32, 14, 19}, w: []int64{32, 32, 3, 3}, pads: same, symbolic: true, share: 16, add: true},
-	} {
+	}
+}
+
+// TestPruned: convolutions and products with weights of which much is zero, at the same places in neighbouring filters, leave that out, and give
+// what the interpreter gives.
+func TestPruned(t *testing.T) {
+	for _, c := range prunedConvolutions() {
+
 		t.Run(c.name, func(t *testing.T) {
 			for chip, p := range c.run(t) {
 				stored := anyTile(p, func(m *loop.MicroKernel) bool { return m.Kept != nil })
@@ -91,6 +99,70 @@ func TestPruned(t *testing.T) {
 	}
 }
 
+// TestPrunedHalves checks the same in 16 bits. All processors store weights in 16 bits, also those
+// whose loads do not convert.
+func TestPrunedHalves(t *testing.T) {
+	for _, c := range prunedConvolutions() {
+		for _, c.half = range loop.Halves {
+			t.Run(c.name+"/"+c.half.String(), func(t *testing.T) {
+				for chip, p := range c.run(t) {
+					target, err := Chip(chip)
+					require.NoError(t, err)
+					stored := anyTile(p, func(m *loop.MicroKernel) bool { return m.Kept != nil && m.Stored == c.half })
+					assert.Equal(t, target.SumsStoredOf(c.half), stored, "%s: %s", chip, p)
+					for _, call := range p.Calls() {
+						loop.Tiles(call.Kernel.Body, func(x loop.Tile) {
+							wide := x.Micro.Kept != nil && x.Micro.Stored != c.half
+							assert.True(t, !wide || strings.HasPrefix(call.Kernel.Anchor, "winograd"), "%s: %s", chip, p)
+						})
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestPrunedHalvesCompiled compares compiled kernels of pruned weights in 16 bits with the
+// interpreter: on chips with and without conversions of f16, and on 64-bit ARM.
+func TestPrunedHalvesCompiled(t *testing.T) {
+	for _, m := range []struct {
+		chip    string
+		machine *cpptest.Machine
+	}{{"x86_64", &cpptest.Host}, {"x86_64_v3", &cpptest.Host}, {"x86_64_v4", &cpptest.Host}, {"arm64", &armMachine}} {
+		t.Run(m.chip, func(t *testing.T) {
+			chip, err := Chip(m.chip)
+			require.NoError(t, err)
+			if m.machine == &cpptest.Host && !hostcpu.Runs(chip.GOARCH(), chip.CPUFeatures...) {
+				t.Skipf("this processor is no %s", m.chip)
+			}
+			var cases []cpptest.Case
+			var wants [][]*ir.Tensor
+			for _, c := range prunedConvolutions() {
+				if c.symbolic {
+					continue
+				}
+				for _, c.half = range loop.Halves {
+					g, inputs := c.graph(rand.New(rand.NewPCG(1, 2)))
+					require.NoError(t, shape.Infer(g))
+					want, err := interp.Graph(g, inputs)
+					require.NoError(t, err)
+					g, _ = c.graph(rand.New(rand.NewPCG(1, 2)))
+					p, err := Compile(g, Config{Chip: m.chip})
+					require.NoError(t, err)
+					require.True(t, anyTile(p, func(m *loop.MicroKernel) bool { return m.Kept != nil }), c.name)
+					cases, wants = append(cases, cpptest.Case{Name: c.name + "/" + c.half.String(), Program: p, Inputs: InputsOf(p, inputs)}), append(wants, want)
+				}
+			}
+			for i, r := range m.machine.Run(t, "../..", cases, append(slices.Clone(chip.Copts), "-O1")...) {
+				require.Zero(t, r.Status, cases[i].Name)
+				for k, want := range wants[i] {
+					assertClose(t, want, r.Outputs[k], cases[i].Name)
+				}
+			}
+		})
+	}
+}
+
 // TestKeptKernels: convolutions of which neighbouring filters drop the same kernels, as a whole, are computed by Winograd's algorithm with what is left
 // on every processor, and give what the interpreter gives.
 func TestKeptKernels(t *testing.T) {
@@ -100,13 +172,19 @@ func TestKeptKernels(t *testing.T) {
 		{name: "edges", x: []int64{2, 80, 27, 18}, w: []int64{96, 80, 3, 3}, pads: []int64{2, 0, 1, 3}},
 		{name: "between layers in blocks", x: []int64{1, 64, 20, 20}, w: []int64{64, 64, 3, 3}, pads: same, between: true, swish: true},
 		{name: "symbolic", x: []int64{1, 64, 30, 33}, w: []int64{64, 64, 3, 3}, pads: same, symbolic: true, add: true},
+		{name: "of f16", x: []int64{1, 96, 32, 32}, w: []int64{96, 96, 3, 3}, pads: same, add: true, half: ir.F16},
+		{name: "of bf16", x: []int64{2, 80, 27, 18}, w: []int64{96, 80, 3, 3}, pads: []int64{2, 0, 1, 3}, half: ir.BF16},
 	} {
 		c.zeros = func(w *ir.Tensor) { dropKernels(w, 16, 3) }
 		t.Run(c.name, func(t *testing.T) {
+			found := false
 			for chip, p := range c.run(t) {
-				assert.True(t, slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasSuffix(c.Kernel.Anchor, "of kept kernels") }), "%s: %s", chip, p)
+				filters := slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasSuffix(c.Kernel.Anchor, "of kept kernels") })
+				found = found || filters
+				assert.True(t, filters || c.half != ir.Invalid, "%s: %s", chip, p) // of 16 bits, others may be faster
 				assertPieces(t, p)
 			}
+			assert.True(t, found)
 		})
 	}
 }

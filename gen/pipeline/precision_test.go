@@ -1,7 +1,10 @@
 package pipeline
 
 import (
+	"encoding/binary"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -9,8 +12,11 @@ import (
 
 	"rules_dnn/gen/interp"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/plan"
+	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/shape"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips/chipstest"
 )
@@ -109,5 +115,88 @@ func TestBF16(t *testing.T) {
 		}
 		assert.InDeltaSlice(t, f32s(want[0]), f32s(got[0]), 1e-2*most, "%v", c.chips)
 		assert.NotEqual(t, f32s(want[0]), f32s(got[0]), "%v: nothing was rounded", c.chips)
+	}
+}
+
+// pruned returns a convolution whose filters keep four taps of every third kernel, in one of three
+// patterns, and its weights. f16 rounds five weights to zero: a kernel, and one tap of another.
+func pruned() (g *ir.Graph, w *ir.Tensor) {
+	const filters, channels, taps = 16, 24, 9
+	patterns := [][]int{{0, 1, 3, 4}, {1, 2, 4, 5}, {3, 4, 6, 7}}
+	w = ir.NewTensor(ir.F32, filters, channels, 3, 3)
+	put := func(at int, x float32) { binary.LittleEndian.PutUint32(w.Data[4*at:], math.Float32bits(x)) }
+	for f := range filters {
+		for c := f % 3; c < channels; c += 3 {
+			for i, tap := range patterns[(f+c/3)%3] {
+				x := float32((7*f+3*c+5*i)%13-6)/8 + 0.0301
+				if first := f == 0 && c == 0; first || f == 1 && c == 1 && i == 2 {
+					x = 1e-9
+				}
+				put((f*channels+c)*taps+tap, x)
+			}
+		}
+	}
+	x := &ir.Value{Name: "x", Type: ir.F32, HasShape: true, Shape: ir.Dims(1, channels, 12, 16)}
+	n := &ir.Node{Op: "Conv", Version: 11, Name: "conv", Attrs: ir.Attrs{"pads": []int64{1, 1, 1, 1}}, Inputs: []*ir.Value{x, ir.ConstValue("w", w)}}
+	n.Outputs = []*ir.Value{{Name: "y", Def: n}}
+	return &ir.Graph{Name: "g", Opset: 18, Inputs: []*ir.Value{x}, Nodes: []*ir.Node{n}, Outputs: n.Outputs}, w
+}
+
+// TestPrunedIn16Bits checks that rounding of masked weights keeps zeros and patterns, and that
+// kernels leave out weights that become zero. It compares results with the dense network with the
+// same rounded weights.
+func TestPrunedIn16Bits(t *testing.T) {
+	for _, c := range []struct {
+		store     ir.DType
+		kernels   string
+		tolerance float64
+	}{
+		{ir.F16, "fkw of 127 kernels ", 2e-3}, // of 128
+		{ir.BF16, "fkw of 128 kernels ", 1.6e-2},
+	} {
+		round := func(x float32) float32 {
+			if c.store == ir.BF16 {
+				return scalar.BF16ToF32(scalar.F32ToBF16(x))
+			}
+			return scalar.F16ToF32(scalar.F32ToF16(x))
+		}
+		rounded := func(t *ir.Tensor) {
+			for i, x := range f32s(t) {
+				binary.LittleEndian.PutUint32(t.Data[4*i:], math.Float32bits(round(x)))
+			}
+		}
+		dense, w := pruned()
+		x := ramp(1, 24, 12, 16)
+		for i, v := range f32s(x) {
+			binary.LittleEndian.PutUint32(x.Data[4*i:], math.Float32bits(float32(math.Sin(float64(v)))))
+		}
+		narrow := &ir.Tensor{Type: ir.F32, Shape: x.Shape, Data: slices.Clone(x.Data)}
+		rounded(w)
+		rounded(narrow)
+		require.NoError(t, shape.Infer(dense))
+		want, err := interp.Graph(dense, map[string]*ir.Tensor{"x": narrow})
+		require.NoError(t, err)
+		for _, name := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "x86_64_zen4", "arm64"} {
+			g, _ := pruned()
+			s := &State{Graph: g, Store: c.store, Packed: map[string]bool{`Conv "conv"`: true}}
+			require.NoError(t, s.SetChips([]*target.Target{chipstest.Target(t, name)}))
+			through(t, s)
+			kept := false
+			for _, call := range s.Program.Calls() {
+				loop.Tiles(call.Kernel.Body, func(x loop.Tile) { kept = kept || x.Micro.Kept != nil && x.Micro.Stored == c.store })
+				if strings.Contains(call.Schedule, "fkw") {
+					assert.Contains(t, call.Schedule, c.kernels, name)
+					assert.NotContains(t, call.Schedule, "1ff", "%s: patterns of all taps", name)
+				}
+			}
+			assert.True(t, kept, "%s: %s", name, s.Program)
+			got, err := run.Program(s.Program, []*ir.Tensor{x})
+			require.NoError(t, err)
+			a, most := f32s(want[0]), 0.0
+			for _, y := range a {
+				most = max(most, math.Abs(float64(y)))
+			}
+			assert.InDeltaSlice(t, a, f32s(got[0]), c.tolerance*most, name)
+		}
 	}
 }

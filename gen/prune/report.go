@@ -201,6 +201,32 @@ func (s *Sum) add(x Sum) {
 	s.FKWBytes += x.FKWBytes
 }
 
+// In16Bits returns the report with the bytes of weights that are stored in 16 bits, except weights
+// of the nodes, by their labels, that stay f32.
+func (r *Report) In16Bits(wide map[string]bool) *Report {
+	out := *r
+	out.Layers = slices.Clone(r.Layers)
+	out.Total.in16Bits()
+	for i := range out.Layers {
+		l := &out.Layers[i]
+		before := l.Sum
+		l.in16Bits()
+		if wide[l.Label] {
+			out.Total.Bytes += before.Bytes - l.Bytes
+			out.Total.KeptBytes += before.KeptBytes - l.KeptBytes
+			out.Total.FKWBytes += before.FKWBytes - l.FKWBytes
+			l.Sum = before
+		}
+	}
+	return &out
+}
+
+func (s *Sum) in16Bits() {
+	const size = 2
+	s.FKWBytes -= s.KeptBytes - size*s.KeptWeights
+	s.Bytes, s.KeptBytes = size*s.Weights, size*s.KeptWeights
+}
+
 func (s *Sum) finish() {
 	if s.Weights > 0 {
 		s.Sparsity = 1 - float64(s.KeptWeights)/float64(s.Weights)

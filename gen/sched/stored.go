@@ -78,7 +78,8 @@ func (s *Schedule) Nonzeros(w *Work, n int) (*Nonzeros, error) {
 	return z, z.loops(sc, st)
 }
 
-// factor reports whether the stage sums products of what is loaded.
+// factor reports whether the stage sums products of the load, or of its conversion to floats, which
+// keeps zeros.
 func factor(st *te.Stage, l te.Load) bool {
 	if st.Combine == nil || st.Combine.Name != "sum" || len(st.Values) != 1 || len(l.Guard) > 0 {
 		return false
@@ -88,6 +89,9 @@ func factor(st *te.Stage, l te.Load) bool {
 		return false
 	}
 	return slices.ContainsFunc(mul.Args, func(e te.Expr) bool {
+		if cast, ok := e.(te.Call); ok && cast.Fn == "cast" && cast.Type.IsFloat() {
+			e = cast.Args[0]
+		}
 		x, ok := e.(te.Load)
 		return ok && x.Source == l.Source
 	})

@@ -136,6 +136,12 @@ func (t *Target) SumsStored() bool {
 	return t.Language() == "cpp" || t.OpenCL != nil && !(t.InStep() && t.OpenCL.LocalBytes > 0)
 }
 
+// SumsStoredOf reports whether register tiles may sum stored weights of a type. Kernels of
+// processors widen weights of 16 bits as they read them; kernels of devices do not.
+func (t *Target) SumsStoredOf(d ir.DType) bool {
+	return t.SumsStored() && (d == ir.F32 || t.Language() == "cpp" && (d == ir.F16 || d == ir.BF16))
+}
+
 // WorkItems reports whether a task is a work-item: one of very many, whose place the device finds and which does little. Elsewhere a worker takes
 // tasks one after the other: each should be worth finding out which one it is, and loops within it run in vectors.
 func (t *Target) WorkItems() bool { return t.OpenCL != nil }

@@ -93,18 +93,19 @@ def check_remote(attributes):
 # Types that can store floats.
 _PRECISIONS = ["fp32", "fp16", "bf16"]
 
-def check_precision(precision, pruning, calibration):
+def check_precision(precision, pruning, backend, calibration):
     """Fails unless the type is known and the model's other attributes allow it.
 
     Args:
       precision: the attribute's value.
       pruning: the dnn_pruning, or None.
+      backend: the attribute's value.
       calibration: the target with calibration inputs, or None.
     """
     if precision in _PRECISIONS and precision != "fp16" and calibration:
         _fail("calibration", str(calibration.label), "calibration finds values outside the range of fp16, and is not used with precision = \"%s\": write precision = \"fp16\", or leave calibration out" % precision)
-    if precision in ["fp16", "bf16"] and pruning:
-        _fail("precision", precision, "only f32 kernels can skip the weights that %s drops; 16-bit kernels compute with all weights: leave out precision, or pruning" % pruning.label)
+    if precision in ["fp16", "bf16"] and pruning and backend == "opencl":
+        _fail("precision", precision, "OpenCL kernels can skip the weights that %s drops only if they are f32; 16-bit kernels compute with all weights: leave out precision, pruning, or backend = \"opencl\"" % pruning.label)
     if precision not in _PRECISIONS:
         _fail("precision", precision, "write \"fp32\" to keep the network's own types, or \"fp16\" or \"bf16\" to store f32 values and weights in 16 bits")
 

@@ -145,8 +145,10 @@ def dnn_model(
         zeros, regardless of keep_denormals. On
         other chips and with backend = "opencl", bf16 is widened to f32. The manifest has the
         types of storage, products and sums, and the number of kernels with such instructions.
-        Quantized networks are refused, because their integers are smaller already. Pruning is
-        refused, because its kernels need f32.
+        Quantized networks are refused, because their integers are smaller already. With pruning,
+        kernels that skip dropped weights store the remaining ones in 16 bits, widen them to f32,
+        and use no instructions for pairs of bf16. With pruning and backend = "opencl", "fp16" and
+        "bf16" are refused, because OpenCL kernels only skip weights of f32.
       shards: the number of C++ files that the kernels are split into, 1 to 256. Bazel compiles
         them in parallel. Default: 8.
       tuning: the record that NAME.tune wrote. A record that has only one chip, or device, is an

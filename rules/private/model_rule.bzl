@@ -84,7 +84,7 @@ def _runtime(ctx):
 def _check(ctx):
     check_backend(ctx.attr.backend)
     check_device(ctx.attr.backend, ctx.attr.device, [] if ctx.attr.chip_variants else ctx.attr.variants)
-    check_precision(ctx.attr.precision, ctx.attr.pruning, ctx.attr.calibration)
+    check_precision(ctx.attr.precision, ctx.attr.pruning, ctx.attr.backend, ctx.attr.calibration)
     check_shards(ctx.attr.shards)
     check_dims(ctx.attr.dims)
     check_options(ctx.attr.dnnc_opts)

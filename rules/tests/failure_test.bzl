@@ -91,12 +91,12 @@ _CASES = {
     "option_of_rule_precision": ({"dnnc_opts": ["--precision=fp16"]}, ["dnnc_opts = \"--precision=fp16\"", "use the rule's attributes"]),
     "precision": ({"precision": "half"}, ["precision = \"half\"", "write \"fp32\"", "\"fp16\"", "\"bf16\""]),
     "precision_bf16_of_pruned": (
-        {"precision": "bf16", "pruning": ":by_masks"},
-        ["precision = \"bf16\"", "by_masks", "leave out precision, or pruning"],
+        {"backend": "opencl", "precision": "bf16", "pruning": ":by_masks"},
+        ["precision = \"bf16\"", "by_masks", "leave out precision, pruning, or backend"],
     ),
     "precision_of_pruned": (
-        {"precision": "fp16", "pruning": ":by_masks"},
-        ["precision = \"fp16\"", "by_masks", "leave out precision, or pruning"],
+        {"backend": "opencl", "precision": "fp16", "pruning": ":by_masks"},
+        ["precision = \"fp16\"", "by_masks", "leave out precision, pruning, or backend"],
     ),
     "prefix": ({"c_prefix": "9net"}, ["c_prefix = \"9net\"", "write an identifier"]),
     "shards": ({"shards": 0}, ["shards = 0", "1 to 256"]),

@@ -51,7 +51,7 @@ func (t *tools) in(name string) string { return filepath.Join(t.folder, name) }
 // program compiles a network in a folder, unless it is there, and starts it.
 func (t *tools) program(model, work string, w way) (*check.Server, error) {
 	if !t.built[work] {
-		var args []string
+		args := []string{"--precision=" + w.precision}
 		if w.tuned {
 			record, err := t.tune(model, work, w.disable)
 			if err != nil {

@@ -25,6 +25,7 @@ examples, for [options]:
   --only L6 --share 1 --ablation                 also without shared loads, and so on
   --patterns 6,8,12 --share 1                    numbers of patterns
   --only network --share 1,16 --threads 1,2      how two threads share the work
+  --only network --share 1 --precision fp32,fp16,bf16    also stored in 16 bits, with the bytes of weights
   --tasks                                        only print the tasks of the network's layers
   --structure                                    only print the bytes of FKW and of CSR
 
@@ -42,6 +43,7 @@ type options struct {
 	rounds         int
 	seconds        float64
 	threads        []int
+	precisions     []string
 	ablation, sums bool
 	tasksOnly      bool
 	keep           string
@@ -74,6 +76,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	fs.IntVar(&o.rounds, "rounds", 7, "number of rounds; the minimum time counts")
 	fs.Float64Var(&o.seconds, "seconds", 0.2, "seconds of a program in a round")
 	threads := fs.String("threads", "1", "number of threads; several with commas between")
+	precisions := fs.String("precision", "fp32", "types in which pruned networks are stored: fp32, fp16, bf16; several with commas between")
 	fs.BoolVar(&o.ablation, "ablation", false, "also PatDNN's Figure 2.13 of own patterns: with kernels as they were given and a branch on the pattern of each; reordered; with the loads that rows share, as ever; with kernels that are measured, not estimated. And with poolings that are computed by themselves, of the network")
 	fs.BoolVar(&o.sums, "structure", false, "print bytes of FKW's and CSR's structure instead")
 	fs.BoolVar(&o.tasksOnly, "tasks", false, "print how many tasks the network's layers have, of own patterns, and how even they are, instead")
@@ -96,6 +99,12 @@ func parse(args []string, help io.Writer) (*options, error) {
 	}
 	if o.threads, err = numbers("threads", *threads); err != nil {
 		return nil, err
+	}
+	for _, s := range strings.Split(*precisions, ",") {
+		if _, known := mostError[s]; !known {
+			return nil, fmt.Errorf("--precision %s: want fp32, fp16 or bf16, with commas between", s)
+		}
+		o.precisions = append(o.precisions, s)
 	}
 	if o.rounds < 1 || !(o.seconds > 0) || !(o.connectivity >= 1) {
 		return nil, errors.New("--rounds, --seconds and --connectivity: want 1 round or more, some time, and a connectivity of 1 or more")

@@ -109,6 +109,7 @@ func TestOptions(t *testing.T) {
 		"--share 0":      "--share 0: want numbers",
 		"--threads 1,0":  "--threads 1,0: want numbers",
 		"--rounds 0":     "want 1 round",
+		"--precision x":  "--precision x: want fp32",
 		"more":           "more: there are only options",
 		"--only (":       "--only",
 	} {
@@ -126,6 +127,11 @@ func TestOptions(t *testing.T) {
 		"own patterns, 12, as given", "own patterns, 12, reordered", "own patterns, 12", "own patterns, 12, tuned", "own patterns, 12, poolings by themselves",
 		"shared by 16, 6", "shared by 16, 6, poolings by themselves", "shared by 16, 12", "shared by 16, 12, poolings by themselves"}, names)
 	assert.Equal(t, regexp.MustCompile(""), o.only)
+	o, err = parse([]string{"--share", "1", "--precision", "fp32,bf16"}, io.Discard)
+	require.NoError(t, err)
+	ways := o.ways()
+	assert.Equal(t, []string{"dense, direct", "dense", "own patterns", "own patterns, bf16"}, []string{ways[0].name, ways[1].name, ways[2].name, ways[3].name})
+	assert.Equal(t, []string{"fp32", "bf16"}, []string{ways[2].precision, ways[3].precision})
 }
 
 // TestThreads: ways of several numbers of threads are beside each other, and compared with those of
@@ -169,7 +175,7 @@ func TestTables(t *testing.T) {
 				}
 				return all, nil
 			}
-			o := &options{only: regexp.MustCompile(c.only), patterns: []int{8}, shares: []int{1}, threads: []int{1}, connectivity: 3.6}
+			o := &options{only: regexp.MustCompile(c.only), patterns: []int{8}, shares: []int{1}, threads: []int{1}, precisions: []string{"fp32"}, connectivity: 3.6}
 			require.NoError(t, (&table{o: o, measure: measure, peak: func() float64 { return peak }, out: &out, ways: o.ways()}).print())
 			lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 			if c.rows == nil {

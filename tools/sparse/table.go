@@ -21,7 +21,12 @@ type way struct {
 	disable string // switches of dnnc
 	tuned   bool   // kernels are those that measure best, not those of the best estimates
 	threads int
+	// precision is the type in which the network is stored.
+	precision string
 }
+
+// single is the precision of the models.
+const single = "fp32"
 
 // ways returns the requested ways; the dense ones, direct and with Winograd, are first.
 func (o *options) ways() []way {
@@ -32,7 +37,20 @@ func (o *options) ways() []way {
 			if len(o.threads) > 1 {
 				own += fmt.Sprintf(", threads: %d", n)
 			}
-			out = append(out, way{own, p, disable, tuned, n})
+			out = append(out, way{own, p, disable, tuned, n, single})
+		}
+	}
+	addStored := func(name string, p pruning) {
+		for _, precision := range o.precisions {
+			first := len(out)
+			if precision == single {
+				add(name, p, "", false)
+				continue
+			}
+			add(name+", "+precision, p, "", false)
+			for i := range out[first:] {
+				out[first+i].precision = precision
+			}
 		}
 	}
 	add("dense, direct", pruning{}, "winograd", false)
@@ -48,7 +66,7 @@ func (o *options) ways() []way {
 				name += fmt.Sprintf(", %d", n)
 			}
 			if !o.ablation {
-				add(name, p, "", false)
+				addStored(name, p)
 				continue
 			}
 			if share == 1 { // PatDNN Figure 2.13
@@ -72,6 +90,7 @@ type timed struct {
 	threads int
 	macs    float64
 	ms      float64
+	weights int64 // bytes
 }
 
 // folder returns the folder for programs, and a function that removes or keeps it at the end.
@@ -183,6 +202,13 @@ func (m *table) row(n network, name string, times int) error {
 		m.macs[i] += float64(times) * x.macs
 	}
 	fmt.Fprintln(m.out)
+	if len(m.o.precisions) > 1 {
+		fmt.Fprint(m.out, "| its weights, MB |")
+		for _, x := range all {
+			fmt.Fprintf(m.out, " %.2f |", float64(x.weights)/1e6)
+		}
+		fmt.Fprintln(m.out)
+	}
 	return nil
 }
 
@@ -237,6 +263,11 @@ func (o *options) network(t *tools, n network, ways []way) (all []*timed, err er
 			return all, err
 		}
 		all = append(all, x)
+		info, err := os.Stat(filepath.Join(work, "model.weights"))
+		if err != nil {
+			return all, err
+		}
+		x.weights = info.Size()
 		y, err := x.server.Run(inputs)
 		if err != nil {
 			return all, err
@@ -278,10 +309,11 @@ func (o *options) time(s *check.Server, threads int) (ms float64, err error) {
 	return min(slices.Min(all), float64(after-before)/1e6/float64(len(all))), err
 }
 
-// mostError is how far results of equal weights may differ, as a part of their range.
-const mostError = 1e-4
+// mostError is how far results of equal weights may differ, as a part of their range, by the
+// precision.
+var mostError = map[string]float64{single: 1e-4, "fp16": 5e-3, "bf16": 5e-2}
 
-// agree compares a result with that of the same weights, if there is one.
+// agree compares a result with the first one of the same weights, if there is one.
 func agree(results map[pruning]*ir.Tensor, w way, y *ir.Tensor) error {
 	want, ok := results[w.pruning]
 	if !ok {
@@ -289,7 +321,7 @@ func agree(results map[pruning]*ir.Tensor, w way, y *ir.Tensor) error {
 		return nil
 	}
 	d, err := check.Compare(y, want)
-	if err == nil && d.Rel() > mostError {
+	if err == nil && d.Rel() > mostError[w.precision] {
 		err = fmt.Errorf("%s: results differ by %.1e of their range from those of another kernel", w.name, d.Rel())
 	}
 	return err

@@ -146,8 +146,8 @@ func (f *compileFlags) check() (err error) {
 		return fmt.Errorf("--precision=%s: want fp32, fp16 or bf16", f.precision)
 	case f.calibration != "" && store != ir.F16:
 		return fmt.Errorf("--calibration=%s: it finds values that leave the range of f16; add --precision=fp16", f.calibration)
-	case store != ir.Invalid && f.pruning != "":
-		return fmt.Errorf("--precision=%s and --pruning=%s: kernels that skip pruned weights exist for f32 only, so 16 bits would compute with all weights; leave out one of them", f.precision, f.pruning)
+	case store != ir.Invalid && f.pruning != "" && f.device != "":
+		return fmt.Errorf("--precision=%s, --pruning=%s and --device=%s: the device's kernels skip pruned weights of f32 only, so 16 bits would compute with all weights; leave out one of them", f.precision, f.pruning, f.device)
 	case f.page != "" && f.pruning == "":
 		return fmt.Errorf("--out-pruning-page=%s: the page shows the report of dnnc prune; add --pruning", f.page)
 	case f.log != "" && f.page == "":

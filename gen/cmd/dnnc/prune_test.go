@@ -224,6 +224,45 @@ func TestPruneAsksForPacked(t *testing.T) {
 	require.ErrorContains(t, err, `--packed: only for --masks; with --settings, write "packed": true in the file`)
 }
 
+// TestPrunedIn16Bits checks that a pruned network in 16 bits has the packed layers, warnings and
+// counts of the network in f32, and fewer bytes.
+func TestPrunedIn16Bits(t *testing.T) {
+	chips := []string{factsFile(t, "x86_64_v3"), factsFile(t, "arm64_cortex_a76")}
+	pruneResnet(t, `{"connectivity": 3.6, "packed": true}`, "--warnings=none")
+	mustRun(t, graphArgs("pruned.onnx")...)
+	for _, chip := range chips {
+		read := func(precision string) (*manifest.Manifest, string) {
+			told := mustRun(t, compileArgs("pruned.onnx", chip, "--precision="+precision, "--pruning=net.pruning.json", "--out-pruning-page=net.report.html")...)
+			require.Equal(t, 1, strings.Count(told, "warning (pruning)"), told)
+			text, err := os.ReadFile("net.manifest.json")
+			require.NoError(t, err)
+			m := &manifest.Manifest{}
+			require.NoError(t, json.Unmarshal(text, m))
+			page, err := os.ReadFile("net.report.html")
+			require.NoError(t, err)
+			return m, string(page)
+		}
+		packed := func(m *manifest.Manifest) (layers []string) {
+			for _, l := range m.Pruning.Chosen {
+				if strings.HasPrefix(l.Blocks[0].Encoding, "fkw ") {
+					layers = append(layers, l.Weights)
+				}
+			}
+			return layers
+		}
+		r := readReport(t, "net.pruning.json")
+		whole, _ := read("fp32")
+		for precision, storage := range map[string]string{"fp16": "f16", "bf16": "bf16"} {
+			m, page := read(precision)
+			require.Equal(t, storage, m.Precision.Storage)
+			require.Equal(t, packed(whole), packed(m))
+			require.Equal(t, whole.Pruning.KeptWeights, m.Pruning.KeptWeights)
+			require.Less(t, m.WeightsBytes, whole.WeightsBytes*4/5, "positions take as many bytes, and few dense weights are f32")
+			require.Contains(t, page, fmt.Sprintf("%.1f kB</td><td class=\"n\">", float64(2*r.Total.Weights)/1024))
+		}
+	}
+}
+
 // TestPackedOfAllReaders: what a report asks for is asked for of each node that reads the weights, which would be stored twice otherwise.
 func TestPackedOfAllReaders(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "report.json")

@@ -182,10 +182,22 @@ func (f *compileFlags) writePage(s *pipeline.State, out *files.Set) error {
 			chosen.Layers[l.Weights] = append(chosen.Layers[l.Weights], page.Block{Where: b.Where, Device: b.Device, Encoding: b.Encoding, Cycles: b.Cycles})
 		}
 	}
-	text, err := page.HTML(f.report, trained, chosen)
+	text, err := page.HTML(stored(f.report, s.Program.Precision), trained, chosen)
 	if err != nil {
 		return err
 	}
 	out.Add(f.page, text)
 	return nil
+}
+
+// stored returns a report with the bytes that weights have in a precision; nil: those of the model.
+func stored(r *prune.Report, p *plan.Precision) *prune.Report {
+	if p == nil {
+		return r
+	}
+	wide := map[string]bool{}
+	for _, k := range p.Kept {
+		wide[k.Node] = true
+	}
+	return r.In16Bits(wide)
 }

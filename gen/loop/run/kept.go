@@ -57,11 +57,11 @@ func (t *tile) columns(acc []float32, taps []int64, xAt, wAt int64) {
 // neighbours adds the products of one weight with the neighbours in X that are the lanes.
 func (t *tile) neighbours(acc []float32, xAt, wAt int64) {
 	n := t.Vectors * t.Lanes()
-	t.w.read(wAt, 1, 0, 1)
+	t.w.load(t.wide, wAt, 1, 0, 1)
 	for r := range t.Rows {
 		at := xAt + t.RowAt(r)
 		t.x.read(at, 1, 0, int(n))
-		t.add(acc[r*n:][:n], t.w.F32[wAt:wAt+1], t.x.F32[at:][:n])
+		t.add(acc[r*n:][:n], t.wide.F32[:1], t.x.F32[at:][:n])
 	}
 }
 

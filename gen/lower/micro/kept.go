@@ -28,7 +28,7 @@ func KeptCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	}
 	issue := (float64(products*float64(m.Instr.Ops)) + loads + float64(k.Entries()) + 4) / t.IssuePerCycle
 	access := accesses / t.LoadsPerCycle
-	fma := products / t.FMAPerCycle
+	fma := products/t.FMAPerCycle + float64(float64(k.Entries())*t.Widen(m.Stored))
 	adds := 0.0 // sums that are there, in the second-level cache
 	if m.Adds {
 		adds = float64(2*m.Rows*m.Vectors*m.Instr.Bytes()) / t.L2BytesPerCycle

@@ -3,9 +3,11 @@ package weights
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/loop"
 )
 
 // Encodings are those of constants that were pruned, each found once for all layouts and chips.
@@ -36,7 +38,7 @@ const (
 
 // Sparse reports whether so many elements of a constant are zero that kernels may leave them out.
 func (e *Encodings) Sparse(v *ir.Value) (bool, error) {
-	if e == nil || v.Const == nil || v.Type != ir.F32 || v.Const.Len() < 2 {
+	if e == nil || v.Const == nil || !slices.Contains(loop.Floats, v.Type) || v.Const.Len() < 2 {
 		return false, nil
 	}
 	if known, ok := e.zeros[v.Const]; ok {
@@ -52,23 +54,25 @@ func (e *Encodings) Sparse(v *ir.Value) (bool, error) {
 
 // zeros reports whether many elements are zero: of the first ones, then of all. Where all are, nothing is left to compute with.
 func zeros(t *ir.Tensor) (bool, error) {
-	first := make([]byte, 4*min(sampled, t.Len()))
+	size := int64(t.Type.Size())
+	first := make([]byte, size*min(sampled, t.Len()))
 	if err := t.ReadBytes(first, 0); err != nil {
 		return false, err
 	}
-	c := &zeroCounter{}
+	c := &zeroCounter{size: size}
 	if c.count(first); float64(c.zeros) < leastZeros*float64(c.all)/2 {
 		return false, nil
 	}
-	c = &zeroCounter{}
+	c = &zeroCounter{size: size}
 	if _, err := t.WriteTo(c); err != nil {
 		return false, err
 	}
 	return c.zeros < c.all && float64(c.zeros) >= leastZeros*float64(c.all), nil
 }
 
-// zeroCounter counts f32 elements that are written to it.
+// zeroCounter counts floats of a size that are written to it.
 type zeroCounter struct {
+	size       int64
 	zeros, all int64
 	rest       []byte // of an element
 }
@@ -80,8 +84,8 @@ func (c *zeroCounter) Write(b []byte) (int, error) {
 
 // count counts whole elements, and gives the bytes that are left.
 func (c *zeroCounter) count(b []byte) []byte {
-	for ; len(b) >= 4; b = b[4:] {
-		if c.all++; b[0]|b[1]|b[2]|b[3]<<1 == 0 { // of either sign
+	for ; int64(len(b)) >= c.size; b = b[c.size:] {
+		if c.all++; fkw.Zero(b[:c.size]) {
 			c.zeros++
 		}
 	}
@@ -138,7 +142,7 @@ type Ordered struct {
 // Tensor is the weights in that order, computed from parts of the constant where that has another one.
 func (o *Ordered) Tensor() *ir.Tensor {
 	if o.Base == 0 && InOrder(o.Dims, o.Steps) {
-		return &ir.Tensor{Type: ir.F32, Shape: o.Dims, Data: o.From.Data, Src: o.From.Src}
+		return &ir.Tensor{Type: o.From.Type, Shape: o.Dims, Data: o.From.Data, Src: o.From.Src}
 	}
 	points := []int64{0}
 	for d, n := range o.Dims[1:] {
@@ -151,7 +155,7 @@ func (o *Ordered) Tensor() *ir.Tensor {
 		points = next
 	}
 	p := &Packed{From: o.From, Channels: o.Dims[0], Lanes: 1, Offset: o.Base, Stride: o.Steps[0], Points: points}
-	return p.Tensor(ir.F32, o.Dims...)
+	return p.Tensor(o.From.Type, o.Dims...)
 }
 
 // InOrder reports whether steps are those of elements that lie one after the other.

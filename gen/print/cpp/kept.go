@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 )
 
@@ -68,7 +69,12 @@ func (w *microWriter) kernel(taps []int64) {
 		w.columns(taps)
 		return
 	}
-	w.line("const float *x0 = x + %s, *w0 = w;", w.channel())
+	if w.m.W() == w.m.Instr.X {
+		w.line("const float *x0 = x + %s, *w0 = w;", w.channel())
+	} else {
+		w.line("const float* x0 = x + %s;", w.channel())
+		w.line("const %s* w0 = w;", Storage(w.m.W()))
+	}
 	for i, tap := range taps {
 		// Patterns overlap: compilers would carry what the next tap reads, too, and run out of registers.
 		if i > 0 {
@@ -120,6 +126,14 @@ func (w *microWriter) steps(taps []int64) []step {
 	return out
 }
 
+// weight returns the weight of a tap in all lanes.
+func (w *microWriter) weight(tap int64) string {
+	if w.m.Stored != ir.Invalid {
+		return fmt.Sprintf("dnn_each_%s<%s>(w + %d)", w.m.Stored, w.vec, tap)
+	}
+	return fmt.Sprintf("w[%d] - %s{}", tap, w.vec)
+}
+
 // moveTo lets the pointer to X end as many elements behind whole registers as those of a column begin, of which it is `at`: instructions of 64-bit ARM
 // reach further in steps of a register, and would want an address for each load.
 func (w *microWriter) moveTo(s step, at int64) int64 {
@@ -135,7 +149,7 @@ func (w *microWriter) moveTo(s step, at int64) int64 {
 func (w *microWriter) loadStep(s step, moved int64) {
 	for i, tap := range s.of.Taps {
 		if s.first && w.held(tap) {
-			w.line("const %s b%d_%d = w[%d] - %s{};", w.vec, s.column, i, tap, w.vec)
+			w.line("const %s b%d_%d = %s;", w.vec, s.column, i, w.weight(tap))
 		}
 	}
 	w.line("const %s x%d_%s = dnn_load<%s>(x0 + %d);", w.vec, s.column, s.Name, w.vec, s.At-moved)

@@ -64,14 +64,26 @@ func runMicros(row *instr.Row) []*loop.MicroKernel {
 				}
 				out = append(out, &apart)
 				if len(k) == 0 {
-					out = append(out, keptMicros(m)...)
+					kept := keptMicros(m)
+					out = append(append(out, kept...), storedHalves(kept)...)
 				}
 				// And of registers that loads make of 16 bits.
-				for _, stored := range loop.Halves {
-					half := *m
-					half.Stored = stored
-					out = append(out, &half)
-				}
+				out = append(out, storedHalves([]*loop.MicroKernel{m})...)
+			}
+		}
+	}
+	return out
+}
+
+// storedHalves returns micro-kernels with W stored in 16 bits. A kernel whose products read W from
+// memory has no such form.
+func storedHalves(ms []*loop.MicroKernel) []*loop.MicroKernel {
+	var out []*loop.MicroKernel
+	for _, m := range ms {
+		for _, stored := range loop.Halves {
+			if half := *m; m.Kept == nil || m.Kept.Held == 0 {
+				half.Stored = stored
+				out = append(out, &half)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,6 +54,30 @@ func TestPruned(t *testing.T) {
 		kinds[w.Kind] = true
 	}
 	require.True(t, kinds["pruning"], "%v", m.Warnings)
+}
+
+// TestPrecision checks that the same kernels skip dropped weights if the network is stored in 16
+// bits, in fewer bytes.
+func TestPrecision(t *testing.T) {
+	var whole manifest.Manifest
+	require.NoError(t, json.Unmarshal(read(t, "net/net.manifest.json"), &whole))
+	for name, storage := range map[string]string{"net_fp16": "f16", "net_bf16": "bf16"} {
+		var m manifest.Manifest
+		require.NoError(t, json.Unmarshal(read(t, name+"/"+name+".manifest.json"), &m))
+		require.Equal(t, storage, m.Precision.Storage)
+		require.Equal(t, whole.Pruning.KeptWeights, m.Pruning.KeptWeights)
+		require.Less(t, m.WeightsBytes, whole.WeightsBytes)
+		skip := 0
+		for _, l := range m.Pruning.Chosen {
+			for _, b := range l.Blocks {
+				if strings.HasPrefix(b.Encoding, "fkw ") {
+					skip++
+				}
+			}
+		}
+		require.Positive(t, skip, name)
+		require.Contains(t, string(read(t, name+"/"+name+".report.html")), "pruned layers skip")
+	}
 }
 
 // TestMasks checks that pruning with masks that pruning wrote has the same result.

@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/contract/tiled"
+	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -112,7 +113,7 @@ func newApart(b *block.Block, env *lower.Env) *apart {
 		return layout.RowMajor
 	}
 	c := tiled.Lay(b, &rows)
-	if c == nil || c.Window || c.Groups > 1 || c.InReduce != 0 || c.Weights.Type != ir.F32 || c.XLayout != layout.RowMajor || c.Converts() || of.Lanes%c.Instr.Lanes != 0 {
+	if c == nil || c.Window || c.Groups > 1 || c.InReduce != 0 || !c.Target.SumsStoredOf(c.Weights.Type) || c.XLayout != layout.RowMajor || of.Lanes%c.Instr.Lanes != 0 {
 		return nil
 	}
 	if len(b.Stage.Axes) != ImageRank || c.Channel != 1 || c.Pixel != ColumnDim || len(c.X.Index) != ImageRank || readsTwice(b, c) {
@@ -203,25 +204,25 @@ func (c *apart) neighbour(row, column sym.Expr, down, right int64) te.Expr {
 		return te.Number(ir.F32, 0)
 	}
 	at := sym.Add(lane, sym.Const(down*c.Across+right))
-	l := te.Load{Source: c.X.Source, Type: ir.F32, Index: []sym.Expr{sym.Var("i0"), sym.Var("i1"), row, column, at}}
+	l := te.Load{Source: c.X.Source, Type: c.X.Type, Index: []sym.Expr{sym.Var("i0"), sym.Var("i1"), row, column, at}}
 	if down != 0 || right != 0 {
 		l.Guard = append(l.Guard, te.Within{E: at, Lo: sym.Const(0), Hi: sym.Const(c.Lanes)})
-		l.Default = te.Number(ir.F32, 0)
+		l.Default = te.Number(c.X.Type, 0)
 	}
 	if right != 0 && c.Across < c.Lanes {
 		l.Guard = append(l.Guard, te.Within{E: sym.Add(sym.Mod(lane, sym.Const(c.Across), c.Nest.Facts), sym.Const(right)), Lo: sym.Const(0), Hi: sym.Const(c.Across)})
 	}
-	return l
+	return match.AsF32(l)
 }
 
 // fromRows is a pixel of rows as they are.
 func (c *apart) fromRows() te.Expr {
-	l := te.Load{Source: c.X.Source, Type: ir.F32, Default: te.Number(ir.F32, 0), Index: []sym.Expr{sym.Var("i0"), sym.Var("i1"),
+	l := te.Load{Source: c.X.Source, Type: c.X.Type, Default: te.Number(c.X.Type, 0), Index: []sym.Expr{sym.Var("i0"), sym.Var("i1"),
 		sym.Sub(sym.Add(c.place(RowDim), sym.Var("i2")), sym.Const(c.up)), sym.Sub(sym.Add(c.place(ColumnDim), sym.Var("i3")), sym.Const(c.left))}}
 	for d := RowDim; d <= ColumnDim; d++ {
 		l.Guard = append(l.Guard, te.Within{E: l.Index[d], Lo: sym.Const(0), Hi: c.x5.Shape[d]})
 	}
-	return l
+	return match.AsF32(l)
 }
 
 // place is the first row or column of a lane's block.
@@ -248,7 +249,7 @@ func (c *apart) sumApart(results []te.Expr, weights int) *te.Stage {
 	st.Reduce = c.Reduce
 	index := append([]sym.Expr{}, c.X.Index...)
 	index[RowDim], index[ColumnDim] = sym.Add(index[RowDim], sym.Const(c.up)), sym.Add(index[ColumnDim], sym.Const(c.left))
-	st.Values = []te.Expr{te.Fn(ir.F32, "mul", te.FromStage(0, ir.F32, append(index, sym.Var(apartLane))...), te.Operand(weights, ir.F32, c.index...))}
+	st.Values = []te.Expr{te.Fn(ir.F32, "mul", te.FromStage(0, ir.F32, append(index, sym.Var(apartLane))...), c.weight(weights))}
 	facts := sym.Facts{apartLane: {Hi: c.Lanes - 1}, axes[RowDim].Var: {Hi: c.Rows - 1}, axes[ColumnDim].Var: {Hi: c.Columns - 1}}
 	for v, r := range c.Nest.Facts {
 		if _, own := facts[v]; !own {

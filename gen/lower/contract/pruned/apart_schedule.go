@@ -22,13 +22,13 @@ import (
 
 // PixelLayouts calls want for the layouts in which pixels lie apart, of what a contraction of pruned weights reads and gives.
 func PixelLayouts(b *block.Block, env *lower.Env, want func(*ir.Value, layout.Layout)) error {
-	if !env.Pruned.On() || !env.Target.SumsStored() || env.Target.Images != nil {
+	if !env.Pruned.On() || env.Target.Images != nil {
 		return nil
 	}
 	rows := *env
 	rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
 	c := tiled.Lay(b, &rows)
-	if c == nil || c.Window || c.Groups > 1 {
+	if c == nil || c.Window || c.Groups > 1 || !c.Target.SumsStoredOf(c.Weights.Type) {
 		return nil
 	}
 	if many, err := env.Pruned.Sparse(c.Weights); !many {
@@ -50,7 +50,7 @@ func PixelLayouts(b *block.Block, env *lower.Env, want func(*ir.Value, layout.La
 
 // PrunedApart proposes schedules for a contraction whose weights were pruned, each filter's in its own way, where pixels of the results lie apart.
 func Apart(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(pixelsAnchor) || !env.Pruned.On() || !env.Target.SumsStored() || env.Packing != nil && env.Packing.Kept == "" {
+	if !env.Wants(pixelsAnchor) || !env.Pruned.On() || env.Packing != nil && env.Packing.Kept == "" {
 		return nil, nil
 	}
 	c := newApart(b, env)

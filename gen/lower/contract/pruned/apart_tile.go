@@ -5,8 +5,10 @@ import (
 
 	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/instr"
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vary"
 	"rules_dnn/gen/params"
@@ -55,13 +57,13 @@ func (c *sparse) free() int64 {
 }
 
 // held is how many weights of a kernel stay in registers beside the sums of a tile: all, which is 0, or the most that leave others where they lie;
-// false where there is no room for most.
+// false where there is no room for most. Those of 16 bits are no operands where they lie.
 func (c *apart) held(t micro.Tile, enc *fkw.Encoding) (int64, bool) {
 	entries, registers, vectors := int64(enc.Entries()), c.free(), c.registers(t.Vectors)
 	if c.Instr.RegistersApart(t.Rows, vectors, entries) <= registers {
 		return 0, true
 	}
-	for n := entries - 1; 2*n >= entries && c.Instr.Allows(instr.Memory); n-- {
+	for n := entries - 1; 2*n >= entries && c.Instr.Allows(instr.Memory) && c.Weights.Type == ir.F32; n-- {
 		if c.Instr.RegistersHeld(t.Rows, vectors, n) <= registers {
 			return n, true
 		}
@@ -119,7 +121,7 @@ func (c *apart) tiles(encodings []*fkw.Encoding) []apartTile {
 // cycles estimates the sums of a filter, of all pixels, in tiles of a size.
 func (c *apart) cycles(t *target.Target, x apartTile) float64 {
 	parts := x.enc.Blocks(c.depth())
-	m := &loop.MicroKernel{Instr: c.Instr, X: instr.Vector, Rows: x.Rows, Vectors: c.registers(x.Vectors), RowStep: c.copied(c.stripOf(x)) * c.Lanes, Adds: parts > 1,
+	m := &loop.MicroKernel{Instr: c.Instr, X: instr.Vector, Stored: contract.InMemory(c.Weights.Type), Rows: x.Rows, Vectors: c.registers(x.Vectors), RowStep: c.copied(c.stripOf(x)) * c.Lanes, Adds: parts > 1,
 		Kept: &loop.Kept{Blocks: 1, Channels: c.depth(), Part: x.enc.Block, Kernels: 10 * x.enc.Kernels / max(c.Channels, 1) / parts}}
 	m.Kept.Held, _ = c.held(x.Tile, x.enc)
 	m.Kept.Step = (x.Rows + c.high - c.Rows) * (x.Vectors + c.wide - c.Columns) * c.Lanes

@@ -14,6 +14,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/contract/tiled"
+	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vary"
 	"rules_dnn/gen/lower/weights"
@@ -51,11 +52,11 @@ type sparse struct {
 // Pruned proposes schedules for a contraction whose weights were pruned so that neighbouring filters share what they keep: as many as fill
 // registers. None where too few weights are zero.
 func Filters(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(prunedAnchor) || !env.Pruned.On() || !env.Target.SumsStored() || env.Packing != nil && env.Packing.Kept == "" {
+	if !env.Wants(prunedAnchor) || !env.Pruned.On() || env.Packing != nil && env.Packing.Kept == "" {
 		return nil, nil
 	}
 	c := &sparse{Laid: tiled.Lay(b, env)}
-	if c.Laid == nil || c.Window || c.Groups > 1 || c.InReduce != 0 || c.Weights.Type != ir.F32 {
+	if c.Laid == nil || c.Window || c.Groups > 1 || c.InReduce != 0 || !c.Target.SumsStoredOf(c.Weights.Type) {
 		return nil, nil
 	}
 	if many, err := env.Pruned.Sparse(c.Weights); !many {
@@ -135,11 +136,10 @@ func prunedTile(b *block.Block, env, free *lower.Env, enc *fkw.Encoding, t micro
 	c := newSparse(b, free, enc)
 	c.Given = env.Given
 	p, _ := c.Plan(free, &t)
-	if p == nil || p.SetGroups > 1 || c.Runs > 1 && !grouped {
+	if p == nil || c.Runs > 1 && !grouped {
 		return nil, nil
 	}
-	p.GroupTasks, p.PerTask = grouped, tiled.TilesPerTask
-	if tasks := c.CutPixels(p); !grouped && tasks < 2 && p.Groups > 1 {
+	if tasks := c.ShareKept(p, grouped); !grouped && tasks < 2 && p.Groups > 1 {
 		return nil, nil // of groups threads have something to share
 	}
 	l, err := c.propose(p, env)
@@ -160,7 +160,7 @@ func (c *sparse) propose(p *tiled.Tiling, env *lower.Env) (*lower.Lowered, error
 	c.shape()
 	last := out.Work.Stages[len(out.Work.Stages)-1]
 	x := last.Values[0].(te.Call).Args[0]
-	last.Values = []te.Expr{te.Fn(ir.F32, "mul", x, te.Operand(n, ir.F32, c.index...))}
+	last.Values = []te.Expr{te.Fn(ir.F32, "mul", x, c.weight(n))}
 	out.Work.Operands[n] = c.weights
 	c.sumStored(&out.Sched, n)
 	return c.follow(prunedAnchor, p.Tile, out, n, env)
@@ -184,7 +184,7 @@ func (c *sparse) follow(anchor string, t micro.Tile, out *lower.Proposal, n int,
 		return append(all, c.Block.Results...), nil
 	})
 	if err == nil {
-		l.Packing = &weights.Packing{Lanes: c.enc.Share, Type: ir.F32, Kept: c.enc.String()}
+		l.Packing = &weights.Packing{Lanes: c.enc.Share, Type: c.Weights.Type, Kept: c.enc.String()}
 	}
 	return l, err
 }
@@ -197,7 +197,12 @@ func (c *sparse) shape() {
 	for _, a := range c.Reduce {
 		dims, c.index = append(dims, a.Extent), append(c.index, sym.Var(a.Var))
 	}
-	c.weights = &ir.Value{Name: c.Weights.Name, Type: ir.F32, Shape: dims, HasShape: true, Const: c.Weights.Const}
+	c.weights = &ir.Value{Name: c.Weights.Name, Type: c.Weights.Type, Shape: dims, HasShape: true, Const: c.Weights.Const}
+}
+
+// weight returns the sum's load of the weights, operand n, as f32.
+func (c *sparse) weight(n int) te.Expr {
+	return match.AsF32(te.Operand(n, c.Weights.Type, c.index...))
 }
 
 // sumStored makes loops over all channels and taps, and over groups of filters, those over what is stored.

@@ -44,7 +44,7 @@ type pixelwise struct {
 // PrunedPixels proposes schedules for a contraction whose weights were pruned, each filter's in its own way. None where too few weights are zero,
 // or where pixels are no neighbours.
 func Pixels(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(pixelsAnchor) || !env.Pruned.On() || !env.Target.SumsStored() || env.Packing != nil && env.Packing.Kept == "" {
+	if !env.Wants(pixelsAnchor) || !env.Pruned.On() || env.Packing != nil && env.Packing.Kept == "" {
 		return nil, nil
 	}
 	c := newPixels(b, env)
@@ -95,7 +95,7 @@ func Pixels(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 // newPixels is nil where the block is no contraction with rows of pixels that are neighbours in X and in the results.
 func newPixels(b *block.Block, env *lower.Env) *pixelwise {
 	c := tiled.Lay(b, env)
-	if c == nil || c.Window || c.Groups > 1 || c.InReduce != 0 || c.Pixel < 1 || c.Weights.Type != ir.F32 || c.XLayout != layout.RowMajor {
+	if c == nil || c.Window || c.Groups > 1 || c.InReduce != 0 || c.Pixel < 1 || !c.Target.SumsStoredOf(c.Weights.Type) || c.XLayout != layout.RowMajor {
 		return nil
 	}
 	for _, r := range b.Results {
@@ -103,12 +103,13 @@ func newPixels(b *block.Block, env *lower.Env) *pixelwise {
 			return nil
 		}
 	}
+	c.Every = true
 	axes := b.Stage.Axes
 	last := len(c.X.Index) - 1
 	k, linear := sym.Coefficient(c.X.Index[last], axes[c.Pixel].Var, c.Nest.Facts)
 	rows, known := axes[c.Row()].Extent.Const()
 	width, fixed := axes[c.Pixel].Extent.Const()
-	if c.Row() == c.Channel || c.Pixel != len(axes)-1 || !linear || !k.Is(1) || !known || !fixed || rows < 1 || width < 1 || c.Converts() {
+	if c.Row() == c.Channel || c.Pixel != len(axes)-1 || !linear || !k.Is(1) || !known || !fixed || rows < 1 || width < 1 {
 		return nil
 	}
 	columns := int64(1)
@@ -166,7 +167,7 @@ func ranked[T comparable](t *target.Target, all []T, cycles func(*target.Target,
 
 // cycles estimates the sums of a filter, of all pixels, in tiles of a size.
 func (c *pixelwise) cycles(t *target.Target, x micro.Tile) float64 {
-	m := &loop.MicroKernel{Instr: c.Instr, X: instr.Vector, Rows: x.Rows, Vectors: x.Vectors, RowStep: c.pitch(),
+	m := &loop.MicroKernel{Instr: c.Instr, X: instr.Vector, Stored: contract.InMemory(c.Weights.Type), Rows: x.Rows, Vectors: x.Vectors, RowStep: c.pitch(),
 		Kept: &loop.Kept{Blocks: c.enc.Blocks(c.depth()), Channels: c.depth(), Kernels: 10 * c.enc.Kernels / max(c.Channels, 1)}}
 	copied, _ := c.elements(c.bandRows(x.Rows))
 	m.Kept.Step = copied / max(c.depth(), 1)
@@ -210,7 +211,7 @@ func (c *pixelwise) kernel(t micro.Tile, env *lower.Env, space func() *params.Sp
 	}
 	out.AddStage(copied.Stage, copied.Schedule(sched.Ref{Stage: 1, Loop: vars.Band}, task, c.Nest.Facts))
 	st.Reduce = c.Reduce
-	st.Values = []te.Expr{te.Fn(ir.F32, "mul", te.FromStage(0, ir.F32, copied.Index...), te.Operand(n, ir.F32, c.index...))}
+	st.Values = []te.Expr{te.Fn(ir.F32, "mul", te.FromStage(0, ir.F32, copied.Index...), c.weight(n))}
 	out.AddStage(&st, s)
 	c.Values(&out.Sched, &tiled.PackedWeights{}, env.Layouts)
 	out.Sched.Values = append(out.Sched.Values, sched.Value{Of: te.Source{Stage: true}, Parts: copied.Parts, Space: sched.Worker, Margin: c.margin(t)})

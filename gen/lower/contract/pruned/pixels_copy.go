@@ -5,6 +5,7 @@ import (
 
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/lower/contract/tiled"
+	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/sched"
 	"rules_dnn/gen/sym"
@@ -96,6 +97,6 @@ func (c *pixelwise) copyBand(rows int64) *tiled.Padding {
 	if x.Guard != nil {
 		x.Default = te.Number(c.X.Type, 0)
 	}
-	k.Stage.Results = []te.Expr{x}
+	k.Stage.Results = []te.Expr{match.AsF32(x)}
 	return k
 }

@@ -19,7 +19,7 @@ func (c *Laid) Converts() bool { return c.X.Type != ir.F32 }
 // stepOf is how far apart the elements lie that an index reads along some axes, and its copy needs: more than 1 where a convolution
 // of one point skips some. Copies for guards have all, around which these put zeros.
 func (c *Laid) stepOf(e sym.Expr, axes []te.Axis) int64 {
-	if !c.Converts() || len(c.X.Guard) > 0 {
+	if !c.Converts() || c.Every || len(c.X.Guard) > 0 {
 		return 1
 	}
 	step := int64(0)
@@ -39,8 +39,12 @@ func (c *Laid) stepOf(e sym.Expr, axes []te.Axis) int64 {
 // products as a tile has pixels, and a network little of its weights there. It is the same for all chips, as variants share packed weights.
 const wideWeights = 32 << 10
 
-// PackedType is the type of the packed weights.
+// PackedType returns the type of the packed weights. Pruned weights, which are stored without
+// zeros to take few bytes, keep their type on every processor.
 func (c *Laid) PackedType() ir.DType {
+	if c.Kept > 0 {
+		return c.Weights.Type
+	}
 	few := c.Window || int64(ir.F32.Size())*c.kSteps()*c.Channels*max(c.Groups, 1) <= wideWeights
 	if c.Weights.Type == ir.F32 || !c.Target.LoadsConvert(c.Weights.Type) || few {
 		return ir.F32

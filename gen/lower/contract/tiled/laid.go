@@ -31,6 +31,8 @@ type Laid struct {
 	merged map[int]bool
 	// Kept is how many points of the sum are stored of pruned weights, on average; 0: they are dense.
 	Kept int64
+	// Every: a copy of X has all points, also those that a convolution of one point skips.
+	Every bool
 	// Pooling is the windows of a pooling at which it is placed, as in Env.
 	Pooling [2]int64
 	// copy is of what a task reads of X; nil where tiles read X itself.

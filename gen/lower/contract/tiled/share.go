@@ -56,6 +56,25 @@ func (c *Laid) CutPixels(p *Tiling) (tasks int64) {
 	return tasks * chunks
 }
 
+// ShareKept decides what a task computes of a contraction over stored weights: one group of
+// filters if grouped, else all. It returns the number of tasks. Pixels to widen are cut already.
+func (c *Laid) ShareKept(p *Tiling, grouped bool) (tasks int64) {
+	p.GroupTasks, p.SetGroups = grouped, 0
+	if !p.converted {
+		p.PerTask = TilesPerTask
+		return c.CutPixels(p)
+	}
+	tasks = c.besides()
+	if grouped {
+		tasks *= p.Groups
+	}
+	n, known := p.Pixels.Const()
+	if !known {
+		return tasks * micro.MinTasks
+	}
+	return tasks * max((n+p.chunk()-1)/max(p.chunk(), 1), 1)
+}
+
 // staysInCache reports whether X stays in the second-level cache beside as much else.
 func (c *Laid) staysInCache() bool {
 	n, known := c.Nest.In[c.X.Source.N].Size.Const()

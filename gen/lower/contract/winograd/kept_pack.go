@@ -44,17 +44,18 @@ func (p *planes) fill(b []byte, first int64) error {
 	i0, i1 := first/plane/side, (end+plane*side-1)/(plane*side)
 	filter := p.f.Filter()
 	taps, points := make([]float32, filterTaps*filterTaps), make([]float32, side*side)
-	raw := make([]byte, 4*batch*int64(len(taps))*p.kernel)
+	t, size := p.from.Type, int64(p.from.Type.Size())
+	raw := make([]byte, size*batch*int64(len(taps))*p.kernel)
 	for k0 := int64(0); k0 < p.enc.Kernels; k0 += batch {
 		n := min(batch, p.enc.Kernels-k0)
-		some := raw[:4*n*int64(len(taps))*p.kernel]
-		if err := p.from.ReadBytes(some, 4*k0*int64(len(taps))*p.kernel); err != nil {
+		some := raw[:size*n*int64(len(taps))*p.kernel]
+		if err := p.from.ReadBytes(some, size*k0*int64(len(taps))*p.kernel); err != nil {
 			return err
 		}
 		for k := range n {
 			for x := range p.kernel {
-				for t := range taps {
-					taps[t] = weights.ElementOf(ir.F32, some[4*((k*int64(len(taps))+int64(t))*p.kernel+x):])
+				for tap := range taps {
+					taps[tap] = weights.ElementOf(t, some[size*((k*int64(len(taps))+int64(tap))*p.kernel+x):])
 				}
 				filter.Apply(points, taps, int(i0), int(i1))
 				for q := i0 * side; q < i1*side; q++ {
