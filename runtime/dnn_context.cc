@@ -140,7 +140,7 @@ Status ContextCreate(Model* model, Context** context) {
   c->ctx.refused = &c->refused;
   c->ctx.variant = model->variant;
   c->runtime.queues = reinterpret_cast<TaskQueue*>(memory + head + middle + end);
-  for (int32_t i = 0; i < o->workers; ++i) c->runtime.queues[i].speed = 1;
+  for (int32_t i = 0; i < o->workers; ++i) c->runtime.queues[i].speed = kMeanSpeed;
   Thread* const pool_threads = reinterpret_cast<Thread*>(c->runtime.queues + o->workers);
   const CoreSet* const cores = o->cores == nullptr ? nullptr : &model->cores;
   const Status status = PoolStart(&c->runtime.pool, pool_threads, threads + 1, cores);

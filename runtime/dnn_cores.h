@@ -17,7 +17,9 @@ struct CoreSet {
   void Add(int core) { bits[core / 64] |= uint64_t{1} << (core % 64); }
   int Count() const {
     int n = 0;
-    for (uint64_t b : bits) n += __builtin_popcountll(b);
+    for (uint64_t b : bits) {
+      for (; b != 0; b &= b - 1) ++n;
+    }
     return n;
   }
 };
@@ -25,7 +27,7 @@ struct CoreSet {
 // Where Linux describes the machine's cores.
 constexpr const char* kCoresFolder = "/sys/devices/system/cpu";
 
-// Reads a set of cores: "all"; "big"; a hexadecimal mask "0xf0", whose lowest bit is core 0; or
+// Reads a set of cores: "all", "big", a hexadecimal mask "0xf0" whose lowest bit is core 0, or
 // numbers and ranges "4-7,2".
 //
 // "big" selects each core whose capacity exceeds 1.1 times the smallest, or all cores if none does.
@@ -34,8 +36,8 @@ constexpr const char* kCoresFolder = "/sys/devices/system/cpu";
 //
 // `folder` is kCoresFolder or, in tests, a folder like it.
 //
-// Returns false if the text is malformed or names a core that does not exist, if the folder does
-// not describe the cores, or if the system does not let programs choose.
+// Returns false if the text is malformed or names a core that does not exist, and if the folder
+// does not describe the cores. It always returns false on systems that do not let programs choose.
 bool ParseCores(const char* text, const char* folder, CoreSet* cores);
 
 // Restricts the calling thread to the cores. Returns false if the system refuses.

@@ -1,15 +1,10 @@
 #include "runtime/dnn_share.h"
 
+#include "runtime/dnn_system.h"
+
 namespace rules_dnn {
 inline namespace v1 {
 namespace {
-
-// Shorter times depend more on caches and interrupts than on the core.
-constexpr int64_t kMeasuredNs = 50 * 1000;
-
-// Weight of a new measurement. Clock frequencies change within a few blocks, and single
-// measurements are noisy.
-constexpr double kSmoothing = 0.25;
 
 // Part of its range that a worker takes at once.
 constexpr uint32_t kChunkDivisor = 2;
@@ -31,27 +26,20 @@ bool Replace(TaskQueue* queue, uint64_t* seen, uint64_t next) {
                                      __ATOMIC_RELAXED);
 }
 
-bool Measured(const TaskQueue& queue) { return queue.tasks > 0 && queue.ns >= kMeasuredNs; }
-
-double Rate(const TaskQueue& queue) {
-  return static_cast<double>(queue.tasks) / static_cast<double>(queue.ns);
-}
-
 }  // namespace
 
 void Deal(TaskQueue* queues, int32_t count, uint32_t tasks) {
-  double sum = 0, before = 0;
+  int64_t sum = 0, before = 0;
   for (int32_t i = 0; i < count; ++i) sum += queues[i].speed;
-  const double each = tasks / sum;
   uint32_t first = 0;
   for (int32_t i = 0; i < count; ++i) {
     before += queues[i].speed;
-    const double end = each * before + 0.5;
-    const uint32_t next = i + 1 == count || end >= tasks ? tasks : static_cast<uint32_t>(end);
-    Store(&queues[i], Range(first, next));
+    // Rounded to the nearest. It cannot overflow: the sum is about count * kMeanSpeed.
+    const uint32_t end = static_cast<uint32_t>((tasks * before + sum / 2) / sum);
+    Store(&queues[i], Range(first, end));
     queues[i].tasks = 0;
     queues[i].ns = 0;
-    first = next;
+    first = end;
   }
 }
 
@@ -88,23 +76,49 @@ bool Steal(TaskQueue* queues, int32_t count, TaskQueue* own) {
   }
 }
 
+#ifdef RULES_DNN_BARE
+
+void Learn(TaskQueue*, int32_t) {}
+
+#else
+
+namespace {
+
+// Shorter times depend more on caches and interrupts than on the core.
+constexpr int64_t kMeasuredNs = 50 * 1000;
+
+// Weight of a new measurement. Clock frequencies change within a few blocks, and single
+// measurements are noisy.
+constexpr double kSmoothing = 0.25;
+
+bool Measured(const TaskQueue& queue) { return queue.tasks > 0 && queue.ns >= kMeasuredNs; }
+
+double Rate(const TaskQueue& queue) {
+  return static_cast<double>(queue.tasks) / static_cast<double>(queue.ns);
+}
+
+}  // namespace
+
 void Learn(TaskQueue* queues, int32_t count) {
   double rates = 0, speeds = 0;
   int32_t measured = 0;
   for (int32_t i = 0; i < count; ++i) {
     if (!Measured(queues[i])) continue;
     rates += Rate(queues[i]);
-    speeds += queues[i].speed;
+    speeds += static_cast<double>(queues[i].speed);
     ++measured;
   }
   if (measured < 2) return;
   // The sum of the speeds stays the same, so that the queues left out keep their meaning.
   for (int32_t i = 0; i < count; ++i) {
     if (!Measured(queues[i])) continue;
-    const double speed = Rate(queues[i]) * speeds / rates;
-    queues[i].speed += (speed - queues[i].speed) * kSmoothing;
+    const double speed = Rate(queues[i]) * speeds / rates,
+                 now = static_cast<double>(queues[i].speed);
+    queues[i].speed = dnn_max(1, static_cast<int64_t>(now + (speed - now) * kSmoothing + 0.5));
   }
 }
+
+#endif  // RULES_DNN_BARE
 
 }  // namespace v1
 }  // namespace rules_dnn

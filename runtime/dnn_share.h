@@ -17,6 +17,9 @@ inline namespace v1 {
 // Maximum number of tasks that queues divide.
 constexpr int64_t kMaxShared = UINT32_MAX;
 
+// Mean of all workers' speeds.
+constexpr int64_t kMeanSpeed = 1 << 16;
+
 // One worker's part of a job, in its own cache line.
 struct alignas(kAlignment) TaskQueue {
   // Tasks that nobody has taken: the first in the low half, the end in the high half. Atomic. Its
@@ -26,7 +29,7 @@ struct alignas(kAlignment) TaskQueue {
   uint64_t range;
   int64_t tasks;  // that the worker computed in the job
   int64_t ns;     // time that it took; 0: not measured
-  double speed;   // tasks per time relative to the other workers, smoothed; begins at 1
+  int64_t speed;  // tasks per time relative to the other workers, smoothed; begins at kMeanSpeed
 };
 
 // Divides tasks [0, tasks) in proportion to the speeds of the first `count` queues. No worker may
@@ -42,7 +45,8 @@ bool Take(TaskQueue* own, uint32_t* first, uint32_t* last);
 bool Steal(TaskQueue* queues, int32_t count, TaskQueue* own);
 
 // Updates the speeds from the job that has ended. It leaves out workers that computed too briefly
-// to be measured, and does nothing if it has fewer than two to compare.
+// to be measured, and does nothing if it has fewer than two to compare, or on systems without
+// threads.
 void Learn(TaskQueue* queues, int32_t count);
 
 }  // namespace v1

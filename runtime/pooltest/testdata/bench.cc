@@ -1,17 +1,18 @@
 // Measures blocks that workers share:
 //
-//   bench empty [WORKERS] [RUNS]         nanoseconds of a block whose tasks do nothing
-//   bench busy [LOOPS] [WORKERS] [RUNS]  milliseconds of a block of 200 tasks of 50 us, while busy
-//                                        loops occupy the last core
+//   bench empty [WORKERS] [RUNS]          nanoseconds of a block whose tasks do nothing
+//   bench busy [LOOPS] [WORKERS] [RUNS]   milliseconds of a block of 200 tasks of 50 us, while busy
+//                                         loops occupy the last core that it may use
+//   bench slow [FACTOR] [WORKERS] [RUNS]  milliseconds of a block of 200 tasks that sleep 500 us,
+//                                         or FACTOR times as long on the last worker
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "runtime/dnn_model.h"
@@ -26,11 +27,14 @@ int64_t Now() {
   return int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
 }
 
-int64_t tasks, blocks, rounds;
+int64_t tasks, blocks, rounds, sleep_ns;
+int workers, factor;
 
-void Task(const Ctx*, int64_t first, int64_t last, int) {
+void Task(const Ctx*, int64_t first, int64_t last, int worker) {
   volatile int64_t sink = 0;
   for (int64_t i = first; i < last; ++i) {
+    const timespec pause = {0, worker + 1 == workers ? sleep_ns * factor : sleep_ns};
+    if (sleep_ns > 0) nanosleep(&pause, nullptr);
     for (int64_t k = 0; k < rounds; ++k) sink = sink + 1;
   }
 }
@@ -54,11 +58,16 @@ rules_dnn::Description Describe() {
   return d;
 }
 
+// Computes forever on the last core that the program may use.
 void* Loop(void*) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<size_t>(sysconf(_SC_NPROCESSORS_ONLN) - 1), &set);
-  sched_setaffinity(0, sizeof(set), &set);
+  cpu_set_t all, last;
+  sched_getaffinity(0, sizeof(all), &all);
+  for (size_t i = 0; i < CPU_SETSIZE; ++i) {
+    if (!CPU_ISSET(i, &all)) continue;
+    CPU_ZERO(&last);
+    CPU_SET(i, &last);
+  }
+  sched_setaffinity(0, sizeof(last), &last);
   for (volatile int64_t n = 0;;) n = n + 1;
 }
 
@@ -76,16 +85,56 @@ void Measure(rules_dnn::Context* c, int runs, double unit, const char* name) {
          at(0.25), at(0.5), at(0.75), at(0.95), all.back());
 }
 
+void MeasureEmpty(rules_dnn::Context* c, int runs) {
+  for (const int64_t n : {2, 8, 64, 1000}) {
+    tasks = n, blocks = 100;
+    char name[64];
+    snprintf(name, sizeof(name), "%d workers, %d empty tasks, ns", workers, static_cast<int>(n));
+    Measure(c, runs, 1, name);
+  }
+}
+
+void MeasureBusy(rules_dnn::Context* c, int loops, int runs) {
+  // The fastest of many tests: other programs can only slow them down.
+  tasks = 1, rounds = 100000;
+  int64_t fastest = INT64_MAX;
+  for (int i = 0; i < 500; ++i) {
+    const int64_t start = Now();
+    rules_dnn::Run(c, nullptr, nullptr, nullptr);
+    fastest = std::min(fastest, Now() - start);
+  }
+  rounds = rounds * 50000 / fastest;
+  for (int i = 0; i < loops; ++i) {
+    pthread_t id;
+    pthread_create(&id, nullptr, Loop, nullptr);
+  }
+  tasks = 200;
+  char name[64];
+  snprintf(name, sizeof(name), "%d workers, %d busy loops, ms", workers, loops);
+  Measure(c, runs, 1e6, name);
+}
+
+void MeasureSlow(rules_dnn::Context* c, int runs) {
+  tasks = 200, sleep_ns = 500000;
+  char name[64];
+  snprintf(name, sizeof(name), "%d workers, the last %d times slower, ms", workers, factor);
+  Measure(c, runs, 1e6, name);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bool busy = argc > 1 && strcmp(argv[1], "busy") == 0;
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const bool empty = mode == "empty";
+  if (!empty && mode != "busy" && mode != "slow") return 2;
   std::vector<int> numbers;
   for (int i = 2; i < argc; ++i) numbers.push_back(atoi(argv[i]));
   const auto number = [&](size_t i, int otherwise) {
     return i < numbers.size() ? numbers[i] : otherwise;
   };
-  const int loops = busy ? number(0, 1) : 0, workers = number(busy, 2);
+  const int first = number(0, 1);
+  workers = empty ? number(0, 2) : number(1, 2);
+  factor = first, blocks = 1;
   rules_dnn::Options o = {};
   o.size = sizeof(o);
   o.workers = workers;
@@ -96,31 +145,9 @@ int main(int argc, char** argv) {
       rules_dnn::ContextCreate(m, &c) != rules_dnn::Status::kOk) {
     return 1;
   }
-  char name[64];
-  if (!busy) {
-    for (const int64_t n : {2, 8, 64, 1000}) {
-      tasks = n, blocks = 100, rounds = 0;
-      snprintf(name, sizeof(name), "%d workers, %d empty tasks, ns", workers, static_cast<int>(n));
-      Measure(c, number(1, 2000), 1, name);
-    }
-  } else {
-    // The fastest of many tests: other programs can only slow them down.
-    tasks = 1, blocks = 1, rounds = 100000;
-    int64_t fastest = INT64_MAX;
-    for (int i = 0; i < 500; ++i) {
-      const int64_t start = Now();
-      rules_dnn::Run(c, nullptr, nullptr, nullptr);
-      fastest = std::min(fastest, Now() - start);
-    }
-    rounds = rounds * 50000 / fastest;
-    for (int i = 0; i < loops; ++i) {
-      pthread_t id;
-      pthread_create(&id, nullptr, Loop, nullptr);
-    }
-    tasks = 200;
-    snprintf(name, sizeof(name), "%d workers, %d busy loops, ms", workers, loops);
-    Measure(c, number(2, 300), 1e6, name);
-  }
+  if (empty) MeasureEmpty(c, number(1, 2000));
+  if (mode == "busy") MeasureBusy(c, first, number(2, 300));
+  if (mode == "slow") MeasureSlow(c, number(2, 30));
   rules_dnn::ContextDestroy(c);
   rules_dnn::ModelDestroy(m);
   return 0;

@@ -137,7 +137,8 @@ void CheckQueues(int jobs) {
   for (int job = 0; job < jobs / 10 + 1; ++job) {
     const uint32_t tasks = 1 + Random(job % 2 == 0 ? 9 : 3000);
     const int count = 1 + static_cast<int>(Random(kQueues));
-    for (int i = 0; i < count; ++i) queues[i].speed = job % 3 == 0 ? 1 : 0.001 + Random(1000);
+    for (int i = 0; i < count; ++i)
+      queues[i].speed = job % 3 == 0 ? kMeanSpeed : 1 + Random(4 * kMeanSpeed);
     Deal(queues, count, tasks);
     uint32_t end = 0;
     for (int i = 0; i < count; ++i) {
@@ -161,7 +162,7 @@ void CheckQueues(int jobs) {
     for (std::thread& t : threads) t.join();
     for (uint32_t k = 0; k < tasks; ++k) CHECK(ran[k] == 1);
   }
-  for (TaskQueue& queue : queues) queue.speed = 1;  // the most tasks that queues can have
+  for (TaskQueue& queue : queues) queue.speed = kMeanSpeed;  // the most tasks that queues can have
   Deal(queues, 3, UINT32_MAX);
   uint64_t sum = 0;
   for (uint32_t first = 0, last = 0; Take(&queues[2], &first, &last);) sum += last - first;
@@ -170,23 +171,31 @@ void CheckQueues(int jobs) {
 
 void CheckSpeeds() {
   TaskQueue queues[3] = {};
-  for (TaskQueue& queue : queues) queue.speed = 1;
+  for (TaskQueue& queue : queues) queue.speed = kMeanSpeed;
   const auto job = [&](int64_t a, int64_t b, int64_t ns) {
     queues[0].tasks = a, queues[1].tasks = b, queues[2].tasks = 1;
     queues[0].ns = queues[1].ns = ns, queues[2].ns = 1000;
     Learn(queues, 3);
   };
+  const auto near = [](int64_t speed, double want) {
+    return static_cast<double>(speed) > 0.99 * want * kMeanSpeed &&
+           static_cast<double>(speed) < 1.01 * want * kMeanSpeed;
+  };
   job(300, 100, 1000);  // too short
-  CHECK(queues[0].speed == 1 && queues[1].speed == 1);
+  CHECK(queues[0].speed == kMeanSpeed && queues[1].speed == kMeanSpeed);
   job(300, 0, 1000000);  // nothing to compare with
-  CHECK(queues[0].speed == 1 && queues[1].speed == 1);
+  CHECK(queues[0].speed == kMeanSpeed && queues[1].speed == kMeanSpeed);
   for (int i = 0; i < 30; ++i) job(300, 100, 1000000);
-  CHECK(queues[0].speed > 1.49 && queues[0].speed < 1.51 && queues[1].speed > 0.49 &&
-        queues[1].speed < 0.51 && queues[2].speed == 1);
+  CHECK(near(queues[0].speed, 1.5) && near(queues[1].speed, 0.5));
+  CHECK(queues[2].speed == kMeanSpeed);
   Deal(queues, 2, 100);
   CHECK(queues[0].range >> 32 == 75);
   for (int i = 0; i < 30; ++i) job(100, 100, 1000000);  // the speeds of now
-  CHECK(queues[0].speed > 0.99 && queues[0].speed < 1.01);
+  CHECK(near(queues[0].speed, 1));
+  for (int i = 0; i < 100; ++i) job(1000000000, 1, 1000000);  // never 0: it could not recover
+  CHECK(queues[1].speed >= 1);
+  for (int i = 0; i < 100; ++i) job(100, 100, 1000000);
+  CHECK(near(queues[0].speed, 1) && near(queues[1].speed, 1));
 }
 
 // A job ends although no thread has begun: here, none ever does.
