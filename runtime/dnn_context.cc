@@ -268,10 +268,11 @@ void Share(const Ctx* c, TaskFn fn, int64_t tasks) {
     const DenormalsAsZero mode(!o->keep_denormals);
     return fn(c, 0, tasks, 0);
   }
-  const int64_t unit = (tasks - 1) / kMaxShared + 1;
+  const int64_t unit = tasks <= kMaxShared ? 1 : (tasks - 1) / kMaxShared + 1;
+  const int64_t units = unit == 1 ? tasks : (tasks - 1) / unit + 1;
   const int32_t parts = static_cast<int32_t>(dnn_min(tasks, o->workers));
   Job job = {c, fn, tasks, unit, parts, false};
-  Deal(rt->queues, parts, static_cast<uint32_t>((tasks - 1) / unit + 1));
+  Deal(rt->queues, parts, static_cast<uint32_t>(units));
   if (o->parallel_for != nullptr) {
     // The application may use other threads for each block: their speeds mean nothing.
     return o->parallel_for(o->parallel_user, parts, RunPart, &job);

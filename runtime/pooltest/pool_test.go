@@ -37,11 +37,11 @@ func TestPool(t *testing.T) {
 		name, compiler, jobs string
 		flags                []string
 	}{
-		{"gcc", "g++", "3000", []string{"-O2"}},
-		{"clang", "clang++", "3000", []string{"-O2"}},
-		{"address", "g++", "1000", []string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover"}},
-		{"thread", "g++", "1000", []string{"-O1", "-g", "-fsanitize=thread"}},
-		{"arm64", "aarch64-linux-gnu-g++", "300", []string{"-O2", "-static"}},
+		{"gcc", "g++", "1000", []string{"-O2"}},
+		{"clang", "clang++", "1000", []string{"-O2"}},
+		{"address", "g++", "300", []string{"-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover"}},
+		{"thread", "g++", "300", []string{"-O1", "-g", "-fsanitize=thread"}},
+		{"arm64", "aarch64-linux-gnu-g++", "100", []string{"-O2", "-static"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			command := []string{compile(t, c.compiler, "pool.cc", c.flags...), t.TempDir(), c.jobs}
