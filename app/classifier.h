@@ -21,6 +21,7 @@ enum class Backend { kCpu, kOpenCl };
 struct Settings {
   Backend backend = Backend::kCpu;
   int workers = 1;
+  std::string cores;  // of the threads, as in options.cores; empty: the system decides
   // For OpenCL: a device, by number or a part of its name (empty: the first GPU, or else the first
   // device), and the folder of compiled kernels (empty: they are not stored).
   std::string device, cache;

@@ -32,7 +32,8 @@ int Usage(const char* program) {
       "  --backend cpu|opencl  run on the processor, or on an OpenCL device\n"
       "  --device DEVICE       the OpenCL device: its number, or a part of its name\n"
       "  --cache FOLDER        folder that stores kernels that the OpenCL driver compiled\n"
-      "  --workers N           number of threads on the processor\n",
+      "  --workers N           number of threads on the processor\n"
+      "  --cores CORES         cores of these threads: all, big, 0xf0 or 4-7,2\n",
       program, program);
   return 2;
 }
@@ -89,6 +90,8 @@ std::string SetOption(const std::string& name, const char* value, Arguments* out
   } else if (name == "--workers") {
     if (numbers.size() != 1) return "--workers wants a number from 1";
     o.settings.workers = numbers[0];
+  } else if (name == "--cores") {
+    o.settings.cores = value;
   } else if (name == "--backend") {
     return Either(name, value, "cpu", "opencl", app::Backend::kCpu, app::Backend::kOpenCl,
                   &o.settings.backend);

@@ -60,6 +60,7 @@ class Cpu : public Compiled<CpuApi> {
     app_model::Options options = {};
     options.size = sizeof(options);
     options.workers = settings.workers;
+    options.cores = settings.cores.c_str();
     app_model::Status status = app_model_OK;
     return CreateWith(options, &status);
   }
@@ -74,6 +75,7 @@ class OpenCl : public Compiled<OpenClApi> {
     app_model_opencl::Options options = {};
     options.size = sizeof(options);
     options.workers = settings.workers;
+    options.cores = settings.cores.c_str();
     options.device = settings.device.empty() ? nullptr : settings.device.c_str();
     options.cache = settings.cache.empty() ? nullptr : settings.cache.c_str();
     options.message = message;

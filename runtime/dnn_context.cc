@@ -120,7 +120,8 @@ Status ContextCreate(Model* model, Context** context) {
   const size_t buffers = numbers - static_cast<size_t>(d->symbol_count);
   const size_t head = RoundUp(sizeof(Context)), middle = RoundUp(numbers * sizeof(int64_t));
   const size_t end = RoundUp(buffers * (sizeof(Buffer) + sizeof(void*)));
-  const size_t bytes = head + middle + end + static_cast<size_t>(threads) * sizeof(Thread);
+  const size_t queues = static_cast<size_t>(o->workers) * sizeof(TaskQueue);
+  const size_t bytes = head + middle + end + queues + static_cast<size_t>(threads) * sizeof(Thread);
   uint8_t* const memory = static_cast<uint8_t*>(Take(o, bytes));
   if (memory == nullptr) return Status::kOutOfMemory;
   memset(memory, 0, bytes);
@@ -138,8 +139,11 @@ Status ContextCreate(Model* model, Context** context) {
   c->ctx.bad_index = &c->bad_index;
   c->ctx.refused = &c->refused;
   c->ctx.variant = model->variant;
-  Thread* const pool_threads = reinterpret_cast<Thread*>(memory + head + middle + end);
-  const Status status = PoolStart(&c->runtime.pool, pool_threads, threads + 1);
+  c->runtime.queues = reinterpret_cast<TaskQueue*>(memory + head + middle + end);
+  for (int32_t i = 0; i < o->workers; ++i) c->runtime.queues[i].speed = kMeanSpeed;
+  Thread* const pool_threads = reinterpret_cast<Thread*>(c->runtime.queues + o->workers);
+  const CoreSet* const cores = o->cores == nullptr ? nullptr : &model->cores;
+  const Status status = PoolStart(&c->runtime.pool, pool_threads, threads + 1, cores);
   if (status != Status::kOk) {
     Release(o, memory, bytes);
     return status;
@@ -234,16 +238,26 @@ struct Job {
   const Ctx* c;
   TaskFn fn;
   int64_t tasks;
-  int32_t parts;
+  int64_t unit;   // tasks that queues count as one
+  int32_t parts;  // workers of the job
+  bool timed;
 };
 
-// Runs part i of the tasks; the first tasks % parts parts have one task more than the others.
+// Runs worker i: computes tasks until nobody has any left to take.
 void RunPart(void* arg, int32_t i) {
   const Job* const job = static_cast<const Job*>(arg);
-  const int64_t each = job->tasks / job->parts, rest = job->tasks % job->parts;
-  const int64_t first = each * i + dnn_min(i, rest);
+  TaskQueue* const queues = job->c->rt->queues;
+  TaskQueue* const own = &queues[i];
   const DenormalsAsZero mode(!job->c->rt->options->keep_denormals);
-  job->fn(job->c, first, first + each + (i < rest), i);
+  const int64_t start = job->timed ? NowNs() : 0;
+  int64_t units = 0;
+  do {
+    for (uint32_t first = 0, last = 0; Take(own, &first, &last); units += last - first) {
+      job->fn(job->c, first * job->unit, dnn_min(last * job->unit, job->tasks), i);
+    }
+  } while (Steal(queues, job->parts, own));
+  own->tasks = units;
+  own->ns = job->timed ? NowNs() - start : 0;
 }
 
 void Share(const Ctx* c, TaskFn fn, int64_t tasks) {
@@ -254,12 +268,19 @@ void Share(const Ctx* c, TaskFn fn, int64_t tasks) {
     const DenormalsAsZero mode(!o->keep_denormals);
     return fn(c, 0, tasks, 0);
   }
-  Job job = {c, fn, tasks, static_cast<int32_t>(dnn_min(tasks, o->workers))};
+  const int64_t unit = tasks <= kMaxShared ? 1 : (tasks - 1) / kMaxShared + 1;
+  const int64_t units = unit == 1 ? tasks : (tasks - 1) / unit + 1;
+  const int32_t parts = static_cast<int32_t>(dnn_min(tasks, o->workers));
+  Job job = {c, fn, tasks, unit, parts, false};
+  Deal(rt->queues, parts, static_cast<uint32_t>(units));
   if (o->parallel_for != nullptr) {
-    o->parallel_for(o->parallel_user, job.parts, RunPart, &job);
-  } else {
-    PoolRun(&rt->pool, RunPart, &job, job.parts);
+    // The application may use other threads for each block: their speeds mean nothing.
+    return o->parallel_for(o->parallel_user, parts, RunPart, &job);
   }
+  // One task for each worker is not enough to compare speeds.
+  job.timed = tasks >= 2 * parts;
+  PoolRun(&rt->pool, RunPart, &job, parts);
+  if (job.timed) Learn(rt->queues, parts);
 }
 
 }  // namespace

@@ -2,11 +2,13 @@
 #ifndef RULES_DNN_RUNTIME_DNN_CONTEXT_H_
 #define RULES_DNN_RUNTIME_DNN_CONTEXT_H_
 
+#include "runtime/dnn_cores.h"
 #include "runtime/dnn_device.h"
 #include "runtime/dnn_model.h"
 #include "runtime/dnn_observe.h"
 #include "runtime/dnn_pool.h"
 #include "runtime/dnn_remote.h"
+#include "runtime/dnn_share.h"
 
 namespace rules_dnn {
 inline namespace v1 {
@@ -19,6 +21,7 @@ struct Model {
   int32_t variant;      // index in the description's variants; 0 if it has none
   DeviceModel* device;  // null if the description has no device
   RemoteModel* remote;  // null if the model runs in this process
+  CoreSet cores;        // where threads of contexts run, if the options have cores
 };
 
 void ModelRetain(Model* model);
@@ -31,6 +34,7 @@ struct alignas(kAlignment) Piece {
 
 struct Runtime {
   Pool pool;
+  TaskQueue* queues;  // one for each worker
   const Options* options;
   Observer observer;  // null: no observer
   void* observer_user;

@@ -1,6 +1,7 @@
 #include "runtime/dnn_model.h"
 
 #include "runtime/dnn_context.h"
+#include "runtime/dnn_cores.h"
 #include "runtime/dnn_device.h"
 #include "runtime/dnn_memory.h"
 #include "runtime/dnn_remote.h"
@@ -57,6 +58,9 @@ Status ReadOptions(const Options* in, size_t known, AllOptions* all) {
   }
   if (out->workers == 0) out->workers = 1;
   if (out->workers < 0 || out->workers > kMaxWorkers) return Status::kThreads;
+  if (out->cores != nullptr && out->cores[0] == 0) out->cores = nullptr;
+  // The threads of parallel_for belong to the application.
+  if (out->cores != nullptr && out->parallel_for != nullptr) return Status::kBadOptions;
   return Status::kOk;
 }
 
@@ -92,8 +96,13 @@ Status ModelCreate(const Description* description, const Options* options, Model
   ClearMessage(description, all);
   Model* const m = static_cast<Model*>(o.allocate(o.allocator_user, sizeof(Model), kAlignment));
   if (m == nullptr) return Status::kOutOfMemory;
-  *m = {description, o, nullptr, 1, 0, nullptr, nullptr};
-  if (description->remote != nullptr) status = Reach(description, all.remote, &m->remote);
+  *m = {description, o, nullptr, 1, 0, nullptr, nullptr, {}};
+  if (o.cores != nullptr && !ParseCores(o.cores, kCoresFolder, &m->cores)) {
+    status = Status::kThreads;
+  }
+  if (status == Status::kOk && description->remote != nullptr) {
+    status = Reach(description, all.remote, &m->remote);
+  }
   if (status == Status::kOk && m->remote == nullptr) {
     status = ChooseVariant(description, o.variant, &m->variant);
     if (status == Status::kOk) status = FindWeights(description, o, &m->weights);

@@ -138,7 +138,14 @@ struct Options {
   // The name of the chip whose kernels run. Null: the chip that the environment variable
   // DNN_VARIANT names; without it, the last of the model's chips whose features this processor has.
   const char* variant;
+  // The cores that threads 1..workers-1 of a context run on, in the notation of dnn_cores.h: "all",
+  // "big", "0xf0" or "4-7,2". The caller's own thread stays where it is. Null or empty: the threads
+  // may run where the thread that creates the context may. Linux and Android only; not with
+  // parallel_for.
+  const char* cores;
 };
+static_assert(offsetof(Options, cores) == offsetof(Options, variant) + sizeof(const char*),
+              "no padding between");
 static_assert(offsetof(Options, variant) == offsetof(Options, verify_weights) + sizeof(int64_t),
               "no padding between");
 static_assert(offsetof(Options, verify_weights) % sizeof(void*) == 0 &&

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "runtime/dnn_cores.h"
 #include "runtime/dnn_runtime.h"
 #include "runtime/dnn_system.h"
 #ifndef RULES_DNN_BARE
@@ -19,6 +20,9 @@ constexpr int kMaxWorkers = 1024;
 // Worker 0 is the caller of PoolRun; workers 1..workers-1 are threads. A thread that waits for work
 // spins briefly, since the next block usually follows at once, and then sleeps. If there are more
 // workers than processors, it sleeps at once.
+//
+// A thread joins a job when it wakes up, unless the job is closed by then. The caller closes the
+// job when it has no work left, and waits only for the threads that have joined.
 struct Pool {
   using Body = void (*)(void* arg, int32_t index);
 
@@ -26,18 +30,19 @@ struct Pool {
   int started;  // threads that exist
   int64_t spin_ns;
   struct Thread* threads;  // workers-1 of them, in the owner's memory
+  const CoreSet* cores;    // where the threads run; null: where their creator does
 
-  // The job. The caller writes it before it changes epoch; workers read it afterwards.
+  // The job. The caller writes it while no thread has joined; threads read it after they joined.
   Body body;
   void* arg;
-  int32_t count;
 
-  // Each has its own cache line: workers poll the first, the caller polls the second.
-  alignas(kAlignment) uint32_t epoch;     // increases by one for each job
-  alignas(kAlignment) int32_t remaining;  // workers that have not finished the job
-  alignas(kAlignment) int32_t sleepers;   // workers that sleep or are about to
+  // The job's epoch, number of workers, state, and threads inside: see dnn_pool.cc. Workers and the
+  // caller poll it.
+  alignas(kAlignment) uint64_t state;
+  alignas(kAlignment) int32_t sleepers;  // workers that sleep or are about to
   int32_t caller_sleeps;
-  bool stop;
+  int32_t bound;    // threads that have tried to run on the cores; guarded by the mutex
+  int32_t refused;  // of them, those that the system refused
 #ifndef RULES_DNN_BARE
   pthread_mutex_t mutex;
   pthread_cond_t work;
@@ -53,13 +58,19 @@ struct Thread {
   int32_t index;
 };
 
-// Starts a pool in zeroed memory; threads has room for workers-1. If an error occurs, the pool is
-// stopped again. On systems without threads the pool consists of the caller only.
-Status PoolStart(Pool* pool, Thread* threads, int workers);
+// Starts a pool in zeroed memory; threads has room for workers-1. The threads run on the cores, or,
+// if cores is null, where the caller may. If an error occurs, the pool is stopped again. On systems
+// without threads the pool consists of the caller only.
+Status PoolStart(Pool* pool, Thread* threads, int workers, const CoreSet* cores);
 
-// Calls body(arg, i) once for each i in [0, count), each on a different worker, and returns when
-// all have returned. count is at most the number of workers.
+// Calls body(arg, 0) on the caller, and body(arg, i) at most once for each i in [1, count), each on
+// a different thread, and returns when all calls have returned. It does not call body for threads
+// that have not begun when body(arg, 0) returns: body must leave them nothing to do. count is at
+// most the number of workers.
 void PoolRun(Pool* pool, Pool::Body body, void* arg, int32_t count);
+
+// Returns the time of a steady clock; 0 on systems without threads.
+int64_t NowNs();
 
 // Stops and joins the threads. Does nothing if the pool never started.
 void PoolStop(Pool* pool);

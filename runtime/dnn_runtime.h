@@ -97,9 +97,9 @@ struct Ctx {
 // Computes tasks [first, last) of a block. Concurrent calls have different workers.
 using TaskFn = void (*)(const Ctx* c, int64_t first, int64_t last, int worker);
 
-// Computes tasks [0, tasks) and returns when all are done. Each worker gets one contiguous range;
-// the assignment does not change the results. block is the block's number in the program, for
-// observers of the run.
+// Computes tasks [0, tasks) and returns when all are done. A worker gets several ranges, which
+// depend on how fast the workers are; the assignment does not change the results. block is the
+// block's number in the program, for observers of the run.
 void Parallel(const Ctx* c, int32_t block, TaskFn fn, int64_t tasks);
 
 // Allocates memory that lives until the run ends, aligned to kAlignment; returns null if memory is

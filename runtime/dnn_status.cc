@@ -7,7 +7,7 @@ namespace {
 constexpr const char* kStatusMessages[] = {
     "ok",
     "a required pointer is null",
-    "the options are not valid: set their size, and set allocate and release together",
+    "the options are not valid: size, allocate without release, or cores with parallel_for",
     "the weights belong to another model, or are not a weights file of this version",
     "a dimension is outside its bounds, or dimensions do not fit each other",
     "a size is too large for the address space",
@@ -15,7 +15,7 @@ constexpr const char* kStatusMessages[] = {
     "a buffer is not aligned for its element type",
     "an output overlaps another input or output",
     "the allocator returned no memory",
-    "the number of workers is not 0 to 1024, or a thread did not start",
+    "the number of workers is not 0 to 1024, cores are not available, or a thread did not start",
     "the processor lacks an instruction set that the kernels use, or the system does not permit it",
     "the model has no input or output of this number",
     "an input's value is outside what an operator allows, for example an index out of bounds",

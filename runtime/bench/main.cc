@@ -76,6 +76,10 @@ int main(int argc, char** argv) {
     std::printf("%s", rules_dnn::bench::HelpText(argv[0], d).c_str());
     return 0;
   }
+  // Threads that start later inherit the cores.
+  if (error.empty() && o.cores.Count() > 0 && !rules_dnn::BindThread(o.cores)) {
+    error = "--cores: the system does not let this program run on these cores";
+  }
   if (!error.empty()) {
     std::fprintf(stderr, "%s\n", error.c_str());
     return 2;

@@ -69,6 +69,12 @@ std::string ReadSort(const std::string& text, Options* o) {
   return "";
 }
 
+std::string ReadCores(const std::string& text, Options* o) {
+  if (ParseCores(text.c_str(), kCoresFolder, &o->cores)) return "";
+  return "want all, big, a mask such as 0xf0 or a list such as 4-7,2, of cores that this machine "
+         "has, on Linux or Android";
+}
+
 std::string ReadVariant(const std::string& text, Options* o) {
   if (text.empty()) return "want the name of a chip";
   o->variant = text;
@@ -96,6 +102,10 @@ std::string ReadPath(const std::string& text, std::string* path) {
 constexpr Flag kFlags[] = {
     {"threads", "N", "number of threads, including the program's own (1)",
      [](const std::string& t, Options* o) { return Whole(t, 1, 1024, &o->threads); }},
+    {"cores", "CORES",
+     "cores that the program runs on: all, big, a mask such as 0xf0 or a list such as 4-7,2 (the "
+     "system decides)",
+     ReadCores},
     {"dims", "SYMBOL=N,...",
      "sizes of the model's symbols (the smallest allowed size that is at least 1)", ReadDims},
     {"input", "NAME=FILE.npy", "an input's values; other inputs are synthetic", ReadInput},

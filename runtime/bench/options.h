@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/dnn_cores.h"
 #include "runtime/dnn_model.h"
 #include "runtime/serve/session.h"
 
@@ -18,6 +19,7 @@ struct Options {
   std::string variant;
   serve::DeviceChoice device;
   int threads = 1;
+  CoreSet cores = {};  // empty: the system decides
   int warmup = 3;
   int runs = 10;
   double seconds = 2;

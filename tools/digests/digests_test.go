@@ -128,6 +128,7 @@ func TestDigest(t *testing.T) {
 	put(t, filepath.Join(dir, manifestFile), "{}")
 	first := of("net_api.cc", "constexpr uint8_t kWeightsHash[32] = { 0x01,\n 0x02 };\nint x;\n")
 	assert.Equal(t, first, of("net_api.cc", "constexpr uint8_t kWeightsHash[32] = { 0x03 };\nint x;\n"))
+	assert.Equal(t, first, of("net_api.cc", "constexpr uint8_t kWeightsHash[32] = { 0x01 };\n\n  // The cores.\n  // All.\n  const char* cores;\nint x;\n"), "an option that is younger than the record")
 	second := of("net_api.cc", "constexpr uint8_t kWeightsHash[32] = { 0x01 };\nint y;\n")
 	assert.Equal(t, digests{second.sources, first.weights, first.manifest}, second)
 	assert.NotEqual(t, first.sources, second.sources)

@@ -21,7 +21,7 @@ func TestBench(t *testing.T) {
 	bin := p.program("app_fake", sanitize)
 	quick := []string{"--runs=4", "--seconds=0", "--warmup=1", "--probe-seconds=0", "--probe-bytes=100000"}
 	file := filepath.Join(p.dir, "r.json")
-	text := p.run(bin, append(quick, "--dims=batch size=5", "--dims=H=4", "--threads=2", "--json="+file, "--html="+p.dir+"/r.html")...)
+	text := p.run(bin, append(quick, "--dims=batch size=5", "--dims=H=4", "--threads=2", "--cores=all", "--json="+file, "--html="+p.dir+"/r.html")...)
 	for _, want := range []string{"nets/fake.v1, made by rules_dnn test for any \"chip\": 2 threads, batch size=5, H=4", "of 4 runs, after 1 to warm up", `Sum "</script>*/\" (generic)`, "Add (window)"} {
 		assert.Contains(t, text, want)
 	}
@@ -57,11 +57,11 @@ func TestBench(t *testing.T) {
 	assert.JSONEq(t, `{"batch size":1,"H":1}`, symbols(t, p.run(bin, append(quick, "--json=-")...)), "the smallest allowed size that is at least 1")
 	assert.FileExists(t, p.dir+"/r.html")
 	help := p.run(bin, "--help")
-	for _, want := range []string{"--threads=N", "--dims=batch size=8", "--serve", "input image: f32 [batch size, 3, H]"} {
+	for _, want := range []string{"--threads=N", "--cores=CORES", "--dims=batch size=8", "--serve", "input image: f32 [batch size, 3, H]"} {
 		assert.Contains(t, help, want)
 	}
 	for arg, want := range map[string]string{
-		"--threads=0": "--threads=0: want a number from 1 to 1024", "--runs=1.5": "want a whole number", "--dims=N=1": "no symbol N; it has: batch size, H",
+		"--cores=4-": "--cores=4-: want all, big, a mask such as 0xf0", "--threads=0": "--threads=0: want a number from 1 to 1024", "--runs=1.5": "want a whole number", "--dims=N=1": "no symbol N; it has: batch size, H",
 		"--dims=H": "want SYMBOL=NUMBER", "--dims=batch size=65": "the dimension batch size is 65; it must be 1 to 64", "--input=x": "want NAME=FILE.npy",
 		"--input=x=y": "no input x", "--input=image=/nowhere": "cannot be read", "--sort=name": "want program or time", "--what": "unknown argument --what; --help",
 		"--json": "--json wants a value", "--integers=-3": "running: ", "--html=/no/where": "/no/where: the file cannot be written",

@@ -114,7 +114,7 @@ var statuses = []status{
 var relations = map[Relation]string{Equal: "kEqual", Broadcast: "kBroadcast", AtLeast: "kAtLeast"}
 
 // optionMembers are those of rules_dnn::Options.
-var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user", "keep_denormals", "verify_weights", "variant"}
+var optionMembers = []string{"size", "weights", "weights_bytes", "allocate", "release", "allocator_user", "workers", "parallel_for", "parallel_user", "keep_denormals", "verify_weights", "variant", "cores"}
 
 // valueMembers are those of rules_dnn::Value.
 var valueMembers = []string{"name", "type", "element_bytes", "rank", "dims", "layout", "data", "parts", "part_count"}

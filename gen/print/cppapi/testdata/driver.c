@@ -141,6 +141,33 @@ static void check_runs(int workers, int own_loop) {
   CHECK(live_bytes == 0);
 }
 
+/* Threads on chosen cores; what "big" and "all" mean depends on the machine. */
+static void check_cores(void) {
+  const char* const right[] = {"", "all", "big"};
+  const char* const wrong[] = {"huge", "0x", "1-", "1023", "4096"};
+  app_fake_options o = with_allocator();
+  app_fake_model* m = NULL;
+  app_fake_context* c = NULL;
+  size_t i;
+  o.workers = 3;
+  for (i = 0; i < sizeof right / sizeof right[0]; ++i) {
+    o.cores = right[i];
+    CHECK(app_fake_create(&o, &m) == app_fake_OK);
+    CHECK(app_fake_context_create(m, &c) == app_fake_OK);
+    CHECK(run(c, 64, 17) == app_fake_OK);
+    app_fake_destroy(m);
+    app_fake_context_destroy(c);
+  }
+  for (i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+    o.cores = wrong[i];
+    CHECK(app_fake_create(&o, &m) == app_fake_THREADS && m == NULL);
+  }
+  o.cores = "all";
+  o.parallel_for = backwards; /* its threads are not the runtime's */
+  CHECK(app_fake_create(&o, &m) == app_fake_BAD_OPTIONS && m == NULL);
+  CHECK(live_bytes == 0);
+}
+
 static void check_create(void) {
   app_fake_options o = with_allocator();
   app_fake_model* m = NULL;
@@ -171,6 +198,7 @@ static void check_create(void) {
   CHECK(app_fake_create(&o, &m) == app_fake_THREADS);
   o.workers = 1025;
   CHECK(app_fake_create(&o, &m) == app_fake_THREADS);
+  check_cores();
   memset(&longer, 0, sizeof longer); /* a later caller's struct */
   longer.o.size = sizeof longer;
   CHECK(app_fake_create(&longer.o, &m) == app_fake_OK);
