@@ -60,7 +60,7 @@ func expScaled(x float32, k uint32) float32 {
 
 func exp32(x float32) float32 { return expScaled(x, 0) }
 
-// logistic32 is 1 / (1 + e^-x), as h / (h + h * e^-x) with h = 2^-24: no power of 2 overflows.
+// logistic32 returns 1 / (1 + e^-x), as h / (h + h * e^-x) with h = 2^-24: no power of 2 overflows.
 func logistic32(x float32) float32 {
 	const biased, h = magic23 + 103, 0x1p-24
 	x = clamp(x, -105, 70)

@@ -257,8 +257,9 @@ CHIPS = {
         "facts": _ARM64 | _DOTPROD | _ANY_ARM64_RATES,
     },
     # The same with matrix products of bytes and products of pairs of bf16: Neoverse V1 and N2,
-    # Cortex-A710 and X2, Apple's M2, and later processors. It is not among the variants of arm64, because its kernels need
-    # integer weights in a different order. A library with this variant has integer weights twice.
+    # Cortex-A710 and X2, Apple's M2, and later processors. It is not among the variants of arm64,
+    # because its kernels need integer weights in a different order. A library with this variant has
+    # integer weights twice.
     "arm64_i8mm": {
         "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_i8mm"},
         "copts": _I8MM_COPTS + ["-mtune=cortex-a55"],

@@ -103,7 +103,7 @@ func (p *pairs) join(acc []float32) {
 	}
 }
 
-// rounding is how the instruction rounds the sum of two numbers.
+// rounding returns the function by which the instruction rounds the sum of two numbers.
 func (p *pairs) rounding() func(x, y float64) float32 {
 	if p.Instr.Odd {
 		return odd
@@ -138,21 +138,22 @@ func rounded(x, y float64) float32 {
 	return float32(sum)
 }
 
-// odd is the sum of two numbers rounded to odd: the nearest float32 towards 0, with its last bit set
-// if it is not exact. A denormal number is a zero.
+// odd returns the sum of two numbers rounded to odd: the next float32 towards 0, with its last bit
+// set if it is not exact. A denormal number becomes a zero.
 func odd(x, y float64) float32 {
 	sum := x + y
 	if math.IsNaN(sum) || math.Abs(sum) >= 0x1p128 {
 		return float32(sum)
 	}
-	// What double lacks of the sum: Knuth, The Art of Computer Programming, volume 2, 4.2.2, theorem B.
+	// The error of the sum in double: Knuth, The Art of Computer Programming, volume 2, 4.2.2,
+	// theorem B.
 	part := sum - x
 	rest := (x - (sum - part)) + (y - part)
 	bits := math.Float64bits(sum)
 	if rest != 0 && math.Signbit(rest) != math.Signbit(sum) {
 		bits-- // towards 0
 	}
-	const digits = 1<<29 - 1 // those that float32 lacks
+	const digits = 1<<29 - 1 // bits beyond float32's
 	inexact := rest != 0 || bits&digits != 0
 	f := math.Float64frombits(bits &^ digits)
 	if math.Abs(f) < leastNormal {

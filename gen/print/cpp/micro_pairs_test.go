@@ -44,7 +44,8 @@ const halfC = `static uint16_t half(long i, unsigned size) {
 }
 `
 
-// oddly is the float32 of a sum that is rounded to odd: towards 0, with the last bit set if it is not exact. A denormal number is a zero.
+// oddly returns the float32 of a sum rounded to odd: towards 0, with the last bit set if it is not
+// exact. A denormal number becomes a zero.
 func oddly(x, y float64) float32 {
 	if s := x + y; s == 0 || math.IsInf(s, 0) || math.IsNaN(s) {
 		return float32(s)
@@ -83,8 +84,9 @@ func whole(x float32) float64 {
 	return float64(x)
 }
 
-// pairsMeaning is what a micro-kernel of an instruction for pairs means: Intel's manual of instructions, VDPBF16PS and TDPBF16PS, and Arm's
-// Architecture Reference Manual, BFDOT.
+// pairsMeaning computes a micro-kernel of an instruction for pairs, as manuals describe the
+// instruction: Intel's manual of instructions, VDPBF16PS and TDPBF16PS, and Arm's Architecture
+// Reference Manual, BFDOT.
 func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
 	n := m.Vectors * m.Lanes()
 	acc := make([]float32, m.Rows*n)
