@@ -56,8 +56,8 @@ func TestPruned(t *testing.T) {
 	require.True(t, kinds["pruning"], "%v", m.Warnings)
 }
 
-// TestPrecision checks that the same kernels skip dropped weights if the network is stored in 16
-// bits, in fewer bytes.
+// TestPrecision checks that kernels skip the same dropped weights if the network is stored in 16
+// bits. Kernels of Winograd's algorithm store transformed weights, which take more bytes.
 func TestPrecision(t *testing.T) {
 	var whole manifest.Manifest
 	require.NoError(t, json.Unmarshal(read(t, "net/net.manifest.json"), &whole))
@@ -66,7 +66,6 @@ func TestPrecision(t *testing.T) {
 		require.NoError(t, json.Unmarshal(read(t, name+"/"+name+".manifest.json"), &m))
 		require.Equal(t, storage, m.Precision.Storage)
 		require.Equal(t, whole.Pruning.KeptWeights, m.Pruning.KeptWeights)
-		require.Less(t, m.WeightsBytes, whole.WeightsBytes)
 		skip := 0
 		for _, l := range m.Pruning.Chosen {
 			for _, b := range l.Blocks {
@@ -75,7 +74,7 @@ func TestPrecision(t *testing.T) {
 				}
 			}
 		}
-		require.Positive(t, skip, name)
+		require.GreaterOrEqual(t, skip, len(m.Pruning.Chosen)-1, name)
 		require.Contains(t, string(read(t, name+"/"+name+".report.html")), "pruned layers skip")
 	}
 }
