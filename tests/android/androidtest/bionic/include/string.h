@@ -13,6 +13,7 @@ void* memset(void* to, int c, size_t n);
 int memcmp(const void* a, const void* b, size_t n);
 int strcmp(const char* a, const char* b);
 size_t strlen(const char* s);
+size_t strcspn(const char* s, const char* end);
 
 #ifdef __cplusplus
 }
