@@ -32,7 +32,10 @@ type ABI struct {
 
 // ABIs are all for which models are built.
 var ABIs = []ABI{
-	{"aarch64", "aarch64-linux-android", []string{"__aarch64_ldadd4_acq_rel", "__aarch64_ldadd4_relax", "__aarch64_ldadd4_acq", "__aarch64_ldadd4_rel", "__aarch64_swp4_acq_rel"}},
+	{"aarch64", "aarch64-linux-android", []string{
+		"__aarch64_ldadd4_acq_rel", "__aarch64_ldadd4_relax", "__aarch64_ldadd4_acq", "__aarch64_ldadd4_rel", "__aarch64_swp4_acq_rel",
+		"__aarch64_cas8_acq_rel", "__aarch64_cas8_relax", "__aarch64_ldadd8_acq_rel", "__aarch64_ldclr8_acq_rel", "__aarch64_swp8_acq_rel",
+	}},
 	{"x86_64", "x86_64-linux-android", nil},
 }
 
