@@ -72,10 +72,11 @@ bool SpinUntil(int64_t spin_ns, Ready ready) {
 //   an earlier job, then it joins the current job, which is right, too.
 // - A thread that has joined leaves: it subtracts 1.
 //
-// Every change between the opening and the end is a read-modify-write, so all of them belong to the
-// release sequence of the opening: a thread that joins (acquire) sees body and arg, whoever changed
-// the state in between. Likewise all leavings (release) happen before the caller's read (acquire)
-// of a state with no thread inside: it sees the results, and may write the next job's body and arg.
+// Between the opening and the end, every change is a read-modify-write. So all changes belong to the
+// release sequence of the opening, and a thread that joins (acquire) sees body and arg, even if
+// another thread changed the state before it. In the same way, all leavings (release) happen before
+// the caller reads (acquire) a state with no thread inside. The caller then sees the results, and
+// may write the next job's body and arg.
 constexpr uint64_t kInside = (1 << 14) - 1;  // threads that have joined and not left
 constexpr uint64_t kOpen = 1 << 14;          // threads may join
 constexpr uint64_t kStop = 1 << 15;          // threads end
