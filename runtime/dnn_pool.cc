@@ -72,8 +72,8 @@ bool SpinUntil(int64_t spin_ns, Ready ready) {
 //   an earlier job, then it joins the current job, which is right, too.
 // - A thread that has joined leaves: it subtracts 1.
 //
-// Between the opening and the end, every change is a read-modify-write. So all changes belong to the
-// release sequence of the opening, and a thread that joins (acquire) sees body and arg, even if
+// Between the opening and the end, every change is a read-modify-write. So all changes belong to
+// the release sequence of the opening, and a thread that joins (acquire) sees body and arg, even if
 // another thread changed the state before it. In the same way, all leavings (release) happen before
 // the caller reads (acquire) a state with no thread inside. The caller then sees the results, and
 // may write the next job's body and arg.
