@@ -319,6 +319,99 @@ static inline dnn_i32x4 dnn_udot(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
 }
 #endif
 
+#if defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)
+typedef __fp16 dnn_f16x8 __attribute__((vector_size(16)));
+typedef __fp16 dnn_f16x4 __attribute__((vector_size(8)));
+
+namespace dnn_math {
+
+// broadcast_half returns x as f16 in every lane.
+template <class V>
+DNN_MATH_FN V broadcast_half(float x) {
+  const __fp16 h = static_cast<__fp16>(x);
+  V v = {};
+  for (unsigned i = 0; i < sizeof(V) / sizeof(h); ++i) v[i] = h;
+  return v;
+}
+
+// Instructions that compilers do not always select for expressions. fused returns sum + x * y,
+// rounded once. See also fmax and fmin.
+#define DNN_HALVES(V, LANES)                                                            \
+  static inline V max(V x, V y) {                                                       \
+    V z;                                                                                \
+    __asm__("fmax %0." LANES ", %1." LANES ", %2." LANES : "=w"(z) : "w"(x), "w"(y));   \
+    return z;                                                                           \
+  }                                                                                     \
+  static inline V min(V x, V y) {                                                       \
+    V z;                                                                                \
+    __asm__("fmin %0." LANES ", %1." LANES ", %2." LANES : "=w"(z) : "w"(x), "w"(y));   \
+    return z;                                                                           \
+  }                                                                                     \
+  static inline V product(V x, V y) {                                                   \
+    V z;                                                                                \
+    __asm__("fmul %0." LANES ", %1." LANES ", %2." LANES : "=w"(z) : "w"(x), "w"(y));   \
+    return z;                                                                           \
+  }                                                                                     \
+  static inline V fused(V sum, V x, V y) {                                              \
+    __asm__("fmla %0." LANES ", %1." LANES ", %2." LANES : "+w"(sum) : "w"(x), "w"(y)); \
+    return sum;                                                                         \
+  }                                                                                     \
+  static inline V abs(V x) {                                                            \
+    V z;                                                                                \
+    __asm__("fabs %0." LANES ", %1." LANES : "=w"(z) : "w"(x));                         \
+    return z;                                                                           \
+  }                                                                                     \
+  static inline V sqrt(V x) {                                                           \
+    V z;                                                                                \
+    __asm__("fsqrt %0." LANES ", %1." LANES : "=w"(z) : "w"(x));                        \
+    return z;                                                                           \
+  }
+DNN_HALVES(dnn_f16x8, "8h")
+DNN_HALVES(dnn_f16x4, "4h")
+#undef DNN_HALVES
+
+// logistic_half returns 1 / (1 + e^-x) as 1/16 / (1/16 + 2^r * 2^n / 16). -x / ln 2 is n + r, and n
+// is an integer. 2^r is a polynomial (least squares, then a search of neighbours). The error is at
+// most 2 units of f16, or 1.5e-6.
+template <class V>
+DNN_MATH_FN V logistic_half(V x) {
+  const V magic =
+      broadcast_half<V>(1547.0f);  // 1536 rounds to integers; 11 is the exponent of 1/16
+  const V high = broadcast_half<V>(-0x1.714p+0f), low = broadcast_half<V>(-0x1.476p-12f);
+  const V y = max(min(x, broadcast_half<V>(7.65f)), broadcast_half<V>(-14.0f));
+  const V sum = fused(magic, y, high);
+  with_lanes<uint16_t, V> bits;
+  __builtin_memcpy(&bits, &sum, sizeof bits);
+  bits <<= 10;
+  V power;
+  __builtin_memcpy(&power, &bits, sizeof power);
+  const V r = fused(fused(magic - sum, y, high), y, low);
+  V p = fused(broadcast_half<V>(0x1.eecp-3f), r, broadcast_half<V>(0x1.c9p-5f));
+  p = fused(broadcast_half<V>(0x1.62cp-1f), r, p);
+  p = fused(broadcast_half<V>(1.0f), r, p);
+  return broadcast_half<V>(0.0625f) / fused(broadcast_half<V>(0.0625f), p, power);
+}
+
+static inline dnn_f16x8 logistic(dnn_f16x8 x) { return logistic_half(x); }
+static inline dnn_f16x4 logistic(dnn_f16x4 x) { return logistic_half(x); }
+
+}  // namespace dnn_math
+
+// Returns the f16 with these bits in all lanes.
+static inline dnn_f16x8 dnn_halves(uint16_t bits) {
+  __fp16 h;
+  __builtin_memcpy(&h, &bits, sizeof h);
+  return dnn_f16x8{h, h, h, h, h, h, h, h};
+}
+
+// Returns a lane in all lanes.
+template <int kLane>
+static inline dnn_f16x8 dnn_halves(dnn_f16x8 x) {
+  const __fp16 h = x[kLane];
+  return dnn_f16x8{h, h, h, h, h, h, h, h};
+}
+#endif
+
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 // Adds both products of pairs of bf16 in each lane of x and y, and then a. Each sum is rounded to
 // odd; denormal numbers count as zeros.

@@ -169,6 +169,5 @@ func peeled(sizes []part, points, within float64) []part {
 
 // direct reports whether tiles put their sums where they belong, as part of a call: they are the results, in a worker's memory.
 func (e *scheduled) direct(x *nest) bool {
-	_, plain := x.te.Results[0].(te.Acc)
-	return plain && len(x.te.Results) == 1 && e.s.Place(e.w, te.Source{Stage: true, N: x.n}).Space == sched.Worker
+	return sched.Plain(x.te, x.micro.Instr) && len(x.te.Results) == 1 && e.s.Place(e.w, te.Source{Stage: true, N: x.n}).Space == sched.Worker
 }

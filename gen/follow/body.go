@@ -17,13 +17,22 @@ type accumulators struct {
 	names []string       // of variables
 	bufs  []*loop.Buffer // of arrays
 	index sym.Expr
+	// before is the array of sums to which those in bufs are added, or nil.
+	before *loop.Buffer
 }
 
 func (a *accumulators) read(c *stage, k int) te.Expr {
 	if a.bufs == nil {
 		return loop.Ref{Name: a.names[k], Type: c.te.Values[k].DType()}
 	}
-	return loop.Mem{Buf: a.bufs[k], Index: a.index}
+	sum, from := te.Expr(loop.Mem{Buf: a.bufs[k], Index: a.index}), a.bufs[k].Type
+	if a.before != nil {
+		sum = te.Fn(from, "add", loop.Mem{Buf: a.before, Index: a.index}, sum)
+	}
+	if t := c.te.Values[k].DType(); from != t { // the instruction adds in f16
+		return te.Fn(t, "cast", sum)
+	}
+	return sum
 }
 
 func (a *accumulators) write(k int, v te.Expr) loop.Stmt {

@@ -142,6 +142,7 @@ type stage struct {
 	fixed map[string]sym.Expr
 	acc   *accumulators // while loops of the reduction are open
 	sums  *loop.Buffer  // of its tile
+	total *loop.Buffer  // of its blocks' sums (blocks.go)
 	// partial are the accumulators that lie in the worker's memory, of each value.
 	partial []*loop.Buffer
 	// whole are spans that a tile has all points of, and single a tile of one row.

@@ -99,9 +99,10 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	}
 	at, results, zero := f.accumulated(c, i, m)
 	acc, first := f.direct(c, at, results, zero)
-	direct := acc != nil
+	direct, blocks := acc != nil, f.blocksOf(c, m)
 	if !direct {
-		acc = f.sums(c, m)
+		c.sums = f.room(c, c.sums, "acc", m)
+		acc = c.sums
 	}
 	if c.sumsStored() {
 		c.firstKernel(zero)
@@ -110,11 +111,20 @@ func (f *follower) call(c *stage, i int) ([]loop.Stmt, error) {
 	if c.sumsStored() {
 		f.kernelsOf(c, &tile)
 	}
-	calls := f.skipped(c, i, tile, zero)
+	if blocks != nil && direct {
+		return f.blocksTo(c, tile, blocks), nil
+	}
+	var calls []loop.Stmt
+	sums := &accumulators{bufs: []*loop.Buffer{acc}, index: at}
+	if blocks != nil {
+		calls = f.inBlocks(c, tile, blocks, sums)
+	} else {
+		calls = f.skipped(c, i, tile, zero)
+	}
 	if direct {
 		return calls, nil
 	}
-	end, err := f.stores(c, i, results, &accumulators{bufs: []*loop.Buffer{acc}, index: at}, zero)
+	end, err := f.stores(c, i, results, sums, zero)
 	return slices.Concat(f.claimResults(c, results), calls, end), err
 }
 
@@ -152,9 +162,8 @@ func (f *follower) accumulated(c *stage, i int, m *loop.MicroKernel) (at sym.Exp
 
 // direct is where a tile itself can put its sums: they are the results, which lie in a worker's memory in the order of the accumulators.
 func (f *follower) direct(c *stage, at sym.Expr, results []int, zero map[string]sym.Expr) (to *loop.Buffer, first sym.Expr) {
-	_, plain := c.te.Results[0].(te.Acc)
 	v := c.out[0]
-	if !plain || len(c.out) > 1 || v.Space != sched.Worker || v.buf.Type != c.row.Acc || !f.t.TilesFillScratch() || slices.ContainsFunc(c.spans, c.roundsUp) {
+	if !sched.Plain(c.te, c.row) || len(c.out) > 1 || v.Space != sched.Worker || v.buf.Type != c.row.Acc || !f.t.TilesFillScratch() || slices.ContainsFunc(c.spans, c.roundsUp) {
 		return nil, first
 	}
 	lies := sym.Sub(f.position(c, v, nil), at)
@@ -164,18 +173,18 @@ func (f *follower) direct(c *stage, at sym.Expr, results []int, zero map[string]
 	return v.buf, lies.Subst(zero, f.facts)
 }
 
-// sums is where the tiles of a stage put what they add up.
-func (f *follower) sums(c *stage, m *loop.MicroKernel) *loop.Buffer {
+// room returns an array for the accumulators of a micro-kernel: the stage's own, or a new one.
+func (f *follower) room(c *stage, b *loop.Buffer, name string, m *loop.MicroKernel) *loop.Buffer {
 	n := m.Rows * m.Vectors * m.Lanes()
-	if c.sums == nil {
-		c.sums = &loop.Buffer{Name: "acc", Type: c.row.Acc, Write: true, Local: true, Size: sym.Const(0)}
+	if b == nil {
+		b = &loop.Buffer{Name: name, Type: c.row.Acc, Write: true, Local: true, Packed: c.row.InHalves(), Size: sym.Const(0)}
 		if c.n < len(f.at)-1 {
-			c.sums.Name = fmt.Sprintf("acc%d", c.n)
+			b.Name = fmt.Sprintf("%s%d", name, c.n)
 		}
-		f.allocs = append(f.allocs, loop.Alloc{Buf: c.sums})
+		f.allocs = append(f.allocs, loop.Alloc{Buf: b})
 	}
-	if most, _ := c.sums.Size.Const(); most < n {
-		c.sums.Size = sym.Const(n)
+	if most, _ := b.Size.Const(); most < n {
+		b.Size = sym.Const(n)
 	}
-	return c.sums
+	return b
 }

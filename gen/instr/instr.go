@@ -98,6 +98,13 @@ type Row struct {
 // rounded and added one after the other by the order of the sum, and as denormal numbers count as zeros: operands, accumulators and results.
 func (r *Row) InPairs() bool { return r.Acc.IsFloat() && r.Group > 1 && r.Down == 0 }
 
+// InHalves reports whether the instruction adds products of f16 in f16.
+func (r *Row) InHalves() bool { return r.Acc == ir.F16 }
+
+// Adds reports whether tiles of the instruction compute sums of type t: the type of accumulators,
+// or f32, which accumulators of f16 approximate.
+func (r *Row) Adds(t ir.DType) bool { return t == r.Acc || r.InHalves() && t == ir.F32 }
+
 // TakesVectors reports whether X may be a vector, at any address.
 func (r *Row) TakesVectors() bool { return !r.Blocks && !r.Aligned && r.Matrix == 0 }
 

@@ -54,7 +54,7 @@ const (
 )
 
 var texts = map[string]string{
-	"muladd_f32x4": gnu, "fma_f32x8": gnu, "fma_f32x16": gnu, "fma_f32x4": gnu, "fma_f32x4_halves": gnu,
+	"muladd_f32x4": gnu, "fma_f32x8": gnu, "fma_f32x16": gnu, "fma_f32x4": gnu, "fma_f32x4_halves": gnu, "fma_f16x8": gnu,
 	"pmaddwd_i16x4": madd, "pmaddwd_i16x8": madd, "pmaddwd_i16x16": madd,
 	"vpdpbusd_u8i8x8": "acc = dnn_dpbusd(acc, x[0], b1);", "vpdpbusd_u8i8x16": "acc = dnn_dpbusd(acc, x[0], b1);",
 	"vpdpbusd_i8u8x8": "acc = dnn_dpbusd(acc, b1, x[0]);", "vpdpbusd_i8u8x16": "acc = dnn_dpbusd(acc, b1, x[0]);",
@@ -129,8 +129,11 @@ func TestMeaning(t *testing.T) {
 		}
 		for range 1000 {
 			acc, x, w := random.Float32()-0.5, random.Float32()-0.5, random.Float32()-0.5
-			want := float64(acc) + float64(x)*float64(w)
-			assert.InDelta(t, want, meaning(t, r, float64(acc), float64(x), float64(w)), math.Ldexp(1, -24), r.Name)
+			want, unit := float64(acc)+float64(x)*float64(w), math.Ldexp(1, -24)
+			if r.InHalves() {
+				unit = math.Ldexp(1, -11)
+			}
+			assert.InDelta(t, want, meaning(t, r, float64(acc), float64(x), float64(w)), unit, r.Name)
 		}
 	}
 }

@@ -24,6 +24,10 @@ var table = []Row{
 	{Name: "fma_f32x4_halves", CPU: "arm64", X: ir.F32, W: ir.F32, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register}, Halves: true,
 		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAdd, Fused: true, text: neonFMA},
 
+	// FEAT_FP16: products and sums in f16. Proposers cut long sums into blocks (package follow).
+	{Name: "fma_f16x8", CPU: "arm64", Feature: "asimdhp", X: ir.F16, W: ir.F16, Acc: ir.F16, Lanes: 8, Group: 1, Broadcast: []Operand{Lane, Register},
+		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAddHalves, Fused: true, text: neonFMA},
+
 	// Integers, of which lanes take neighbours along the sum in at a time. Where an instruction has operands of one type only, packing makes them so:
 	// minus the zero point in 16 bits, whose products are exact in pairs; or less 128, which is taken out of the sum.
 	//
@@ -109,10 +113,11 @@ var table = []Row{
 var (
 	multiplyAdd = te.Fn(ir.F32, "fma", te.In{N: 0, Type: ir.F32}, te.In{N: 1, Type: ir.F32}, te.Acc{N: 0, Type: ir.F32})
 	// These widen floats of 16 bits first, which is exact.
-	multiplyAddBF16 = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.BF16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.BF16}), te.Acc{N: 0, Type: ir.F32})
-	multiplyAddF16  = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.F16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.F16}), te.Acc{N: 0, Type: ir.F32})
-	gnuVectors      = map[string]string{"cpp": gnuVector}
-	neonFMA         = map[string]string{"cpp": gnuVector, Assembly: "fmla $a, $w, $x", Assembly + First: "fmul $a, $w, $x"}
+	multiplyAddBF16   = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.BF16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.BF16}), te.Acc{N: 0, Type: ir.F32})
+	multiplyAddF16    = te.Fn(ir.F32, "fma", te.Fn(ir.F32, "cast", te.In{N: 0, Type: ir.F16}), te.Fn(ir.F32, "cast", te.In{N: 1, Type: ir.F16}), te.Acc{N: 0, Type: ir.F32})
+	multiplyAddHalves = te.Fn(ir.F16, "fma", te.In{N: 0, Type: ir.F16}, te.In{N: 1, Type: ir.F16}, te.Acc{N: 0, Type: ir.F16})
+	gnuVectors        = map[string]string{"cpp": gnuVector}
+	neonFMA           = map[string]string{"cpp": gnuVector, Assembly: "fmla $a, $w, $x", Assembly + First: "fmul $a, $w, $x"}
 )
 
 const gnuVector = "$a += $x * $w;"

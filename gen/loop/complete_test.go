@@ -23,7 +23,7 @@ func whole() *loop.Kernel {
 	within := []te.Within{{E: v("i"), Lo: v("N"), Hi: v("M")}}
 	texel := loop.Texel{X: v("i"), Y: v("j")}
 	buffer := func(name string) *loop.Buffer {
-		return &loop.Buffer{Name: name, Type: ir.F32, Write: true, Size: v("N"), Image: &loop.Image{Width: v("N"), Height: v("M")}, Holds: true, Local: true, Const: true}
+		return &loop.Buffer{Name: name, Type: ir.F32, Write: true, Size: v("N"), Image: &loop.Image{Width: v("N"), Height: v("M")}, Holds: true, Local: true, Packed: true, Const: true}
 	}
 	x, s, a, h := buffer("x"), buffer("s"), buffer("a"), buffer("h")
 	micro := &loop.MicroKernel{Instr: instr.Lookup("fma_f32x8"), X: instr.Memory, Rows: 1, Vectors: 2, Stored: ir.F16, RowStep: 3, Run: 4, RunStep: 5, VecStep: 6,
@@ -45,7 +45,7 @@ func whole() *loop.Kernel {
 		Body: []loop.Stmt{
 			loop.Alloc{Buf: a}, loop.Index{Var: "j", Value: v("N")}, loop.Def{Name: "v", Init: choice}, loop.Set{Name: "v", Value: choice},
 			loop.Bind{Var: "b", Value: choice, Lo: v("N"), Hi: v("M"), Known: true},
-			loop.For{Var: "i", Extent: v("N"), Lanes: 1, Stride: 2, Items: true, Body: []loop.Stmt{
+			loop.For{Var: "i", Extent: v("N"), Lanes: 1, Halves: true, Stride: 2, Items: true, Body: []loop.Stmt{
 				loop.If{Cond: within, Then: []loop.Stmt{loop.Claim{Buf: x, Index: v("i"), Later: true}}, Else: []loop.Stmt{loop.Store{Buf: x, Index: v("i"), Texel: texel, Value: choice}}},
 			}},
 			loop.Tile{Micro: micro, X: x, W: s, XAt: v("N"), At: v("N"), Acc: a, AccAt: v("N"), FetchAt: v("N"), Index: h, Ends: h, IndexAt: v("N"), EndsAt: v("N"), Finish: &loop.Finish{}},

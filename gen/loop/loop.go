@@ -26,9 +26,14 @@ type Buffer struct {
 	Holds bool
 	// Local tells a local array (Alloc), whose elements have the type of variables.
 	Local bool
+	// Packed reports that a local array stores f16 in 16 bits, as memory does.
+	Packed bool
 	// Const tells constants of the model: of those that are more than the caches hold, each run reads all.
 	Const bool
 }
+
+// Widened reports whether elements of 16 bits are floats there.
+func (b *Buffer) Widened() bool { return b.Local && !b.Packed }
 
 // Image is an extent in texels, of layout.TexelLanes elements each.
 type Image struct{ Width, Height sym.Expr }
@@ -97,6 +102,8 @@ type For struct {
 	Extent sym.Expr
 	Body   []Stmt
 	Lanes  int64
+	// Halves reports that vectors hold f16 as it is, and not as floats.
+	Halves bool
 	// Stride is how far apart a vector may be stored, besides side by side; 0: it may not.
 	Stride int64
 	// Items runs the iterations at once, one by each work-item of the task's group. Such loops stand right in one another; where

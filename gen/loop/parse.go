@@ -196,6 +196,7 @@ func (p *parser) declaration(write, local bool) (b *Buffer, err error) {
 	} else {
 		b.Local = p.Accept("local")
 	}
+	b.Packed = p.Accept("packed")
 	b.Holds, b.Const = p.Accept("holds"), p.Accept("const")
 	if p.Accept("image") {
 		extents, err := lex.ListOf(&p.Lexer, "[", "]", p.Expr)

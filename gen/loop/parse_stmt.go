@@ -101,6 +101,7 @@ func (p *parser) loop() (Stmt, error) {
 	x := For{Var: a.Var, Extent: a.Extent}
 	if err == nil && p.Accept("lanes") {
 		x.Lanes, err = p.Int()
+		x.Halves = err == nil && p.Accept("halves")
 	}
 	if err == nil && p.Accept("stride") {
 		x.Stride, err = p.Int()

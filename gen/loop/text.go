@@ -163,7 +163,7 @@ func declaration(b *Buffer, write, local bool) string {
 	for _, a := range []struct {
 		word string
 		is   bool
-	}{{"readonly", write && !b.Write}, {"local", b.Local && !local}, {"shared", local && !b.Local}, {"holds", b.Holds}, {"const", b.Const}} {
+	}{{"readonly", write && !b.Write}, {"local", b.Local && !local}, {"shared", local && !b.Local}, {"packed", b.Packed}, {"holds", b.Holds}, {"const", b.Const}} {
 		if a.is {
 			out += " " + a.word
 		}

@@ -73,6 +73,9 @@ func (p *printer) loop(x For) {
 	if x.Lanes != 0 {
 		fmt.Fprintf(p, " lanes %d", x.Lanes)
 	}
+	if x.Halves {
+		p.WriteString(" halves")
+	}
 	if x.Stride != 0 {
 		fmt.Fprintf(p, " stride %d", x.Stride)
 	}

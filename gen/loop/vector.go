@@ -23,13 +23,15 @@ type Vectors struct {
 	Types []ir.DType
 	// Apart is how far apart the lanes of a load may lie at most, beside each other being 1; 0: they may not.
 	Apart int64
+	// Halves reports that vectors may hold f16 as it is.
+	Halves bool
 	// Tables reports that lanes may be bytes by which constant tables of bytes are read.
 	Tables bool
 }
 
 // AllVectors are those of any kind, and FloatVectors those of float32 side by side.
 var (
-	AllVectors   = Vectors{AllTypes, MostApart, true}
+	AllVectors   = Vectors{Types: AllTypes, Apart: MostApart, Tables: true}
 	FloatVectors = Vectors{Types: Floats[:1]}
 )
 
@@ -46,7 +48,9 @@ func Vectorise(body []Stmt, lanes int64, vectors Vectors, f sym.Facts) []Stmt {
 		if x, ok := s.(For); ok {
 			n, known := x.Extent.Const()
 			if x.Lanes == 0 && !x.Items && lanes > 1 && CanVectorise(x, vectors, f) {
+				x.Halves = vectors.Halves && x.ofHalves(f)
 				x.Lanes = x.lanes(n, known, lanes)
+				x.Halves = x.Halves && x.Lanes > 0
 			}
 			if x.Lanes > 0 { // by now, or as the lanes of a texel
 				out = append(out, x.behind(lanes, vectors, f)...)
@@ -64,6 +68,9 @@ const fewLanes = 4
 // lanes is how many lanes the loop has, where a register has so many of float32; 0 where it has too few steps.
 func (l For) lanes(n int64, known bool, floats int64) int64 {
 	own := floats * int64(ir.F32.Size()) / Widest(l.Body)
+	if l.Halves {
+		own = floats * int64(ir.F32.Size()) / int64(ir.F16.Size())
+	}
 	if known && !(l.Floats() && n >= own) {
 		return l.fewestSteps(n, own)
 	}

@@ -12,7 +12,7 @@ import (
 func (v *verifier) parameter(b *Buffer, scratch bool) {
 	v.buffer(b)
 	switch {
-	case b.Local:
+	case b.Local || b.Packed:
 		v.fail("%q is a local array, and a parameter", b.Name)
 	case scratch && (!b.Write || b.Holds || b.Const):
 		v.fail("%q is the worker's memory; want a buffer that is written and contains neither an operand nor constants", b.Name)
@@ -28,6 +28,9 @@ func (v *verifier) array(b *Buffer) {
 	v.buffer(b)
 	if n, known := b.Size.Const(); !known || n < 0 || !b.Local {
 		v.fail("the local array %q has %s elements", b.Name, b.Size)
+	}
+	if b.Packed && b.Type != ir.F16 {
+		v.fail("%q packs elements of type %s; want f16", b.Name, b.Type)
 	}
 	if !b.Write || b.Holds || b.Const || b.Image != nil {
 		v.fail("%q is a local array; want a buffer that is written, contains neither an operand nor constants, and is not an image", b.Name)

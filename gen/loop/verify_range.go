@@ -54,6 +54,8 @@ func (v *verifier) loop(x For) {
 		v.fail("the loop over %q is vectorized, and a loop around it is, too", x.Var)
 	case x.Lanes > 1 && v.ranges && !CanVectorise(x, AllVectors, v.k.Facts):
 		v.fail("the loop over %q cannot be vectorized", x.Var)
+	case x.Halves && (x.Lanes < 2 || v.ranges && !x.ofHalves(v.k.Facts)):
+		v.fail("the loop over %q has vectors of f16, but computes something else, or has no vectors", x.Var)
 	case x.Lanes > 1:
 		v.vectors = true
 	}

@@ -20,12 +20,13 @@ func (c kernelText) text() string {
 }
 
 const (
-	micro   = "micro m0 fma_f32x8 bcast 2 x 2 row 4 k 4 by 1, 16"
-	dots    = "micro m0 fma_f32x4 lane 2 x 2 row 4 k %s"
-	micro16 = "micro m0 fma_f32x8 bcast 2 x 2 from f16 row 4 k 4 by 1, 16"
-	matrix  = "micro m0 tdpbuud_u8u8x16 mem 2 x 1 %s; operand b u8[128]"
-	mma     = "operand h f16[512]; result z f32[128]; micro m0 mma_f16x2 bcast "
-	halves  = "operand h f16[64]; result z bf16[64]"
+	micro       = "micro m0 fma_f32x8 bcast 2 x 2 row 4 k 4 by 1, 16"
+	dots        = "micro m0 fma_f32x4 lane 2 x 2 row 4 k %s"
+	micro16     = "micro m0 fma_f32x8 bcast 2 x 2 from f16 row 4 k 4 by 1, 16"
+	matrix      = "micro m0 tdpbuud_u8u8x16 mem 2 x 1 %s; operand b u8[128]"
+	mma         = "operand h f16[512]; result z f32[128]; micro m0 mma_f16x2 bcast "
+	halves      = "operand h f16[64]; result z bf16[64]"
+	halfBuffers = "operand h f16[64]; result z f16[64]"
 	// bytes, sums, and results of the kinds that are made of them
 	integers = "operand b u8[64]; operand s i32[64]; result p i32[64]; result q u8[64]; result r bool[64]"
 	image    = "result z f32[64] image [4, 4]"
@@ -71,6 +72,7 @@ var right = []kernelText{
 	{"work-items", "shared s f32[16]", "for i < 4 items {; for j < 4 items {; s[4*j + i] = x[4*i + j]; }; }; for i < 16 items {; y[task*16 + i] = s[i]; }", ""},
 	{"items that exchange what they have", "", exchange("near(a[i], 4, 3)"), ""},
 	{"a tile that items compute together", mma + mmaTile, together(8, "32*g", "16*t", ""), ""},
+	{"vectors of f16", halfBuffers, "array a f16[16] packed; for i < 16 lanes 8 halves {; a[i] = f16 max(h[i], f16:0); }; for i < 16 {; y[task*16 + i] = x[i]; z[task*16 + i] = a[i]; }", ""},
 	{"places that a condition chooses", "", "if 0 <= task < 1 {; for i < 64 {; y[i] = x[i]; }; }", ""},
 }
 
@@ -101,6 +103,9 @@ var wrong = []kernelText{
 	{"an array of a symbol's size", "", "array a f32[N]", `the local array "a" has N elements`},
 	{"an array that tasks share", "", "array a f32[4] shared", `the local array "a" has 4 elements`},
 	{"an array that cannot be written", "", "array a f32[4] readonly", `"a" is a local array; want a buffer that is written`},
+	{"an array that packs floats", "", "array a f32[4] packed", `"a" packs elements of type f32; want f16`},
+	{"a parameter that is packed", "operand z f16[4] packed", "", `"z" is a local array, and a parameter`},
+	{"vectors of f16 that hold floats", "", "for i < 16 lanes 8 halves {; y[task*16 + i] = x[i]; }", `the loop over "i" has vectors of f16, but computes something else`},
 	{"an array that nothing writes", "", "array a f32[4]; y[task] = a[0]", `"a" is read, but nothing writes it`},
 	{"a result that nothing writes", "result z f32[4]", "for i < 16 {; y[task*16 + i] = x[i]; }", `nothing writes the result "z"`},
 	{"worker's memory that nothing writes", "scratch s f32[4]", "for i < 16 {; y[task*16 + i] = s[0]; }", `"s" is read, but nothing writes it`},

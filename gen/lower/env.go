@@ -110,7 +110,7 @@ func (l *Lowered) Make() error {
 
 // Vectors are what a target's language computes in vectors.
 func Vectors(t *target.Target) loop.Vectors {
-	v := loop.Vectors{Types: t.VectorTypes(), Tables: t.ReadsTables()}
+	v := loop.Vectors{Types: t.VectorTypes(), Tables: t.ReadsTables(), Halves: t.Halves() != nil}
 	if t.LoadsApart() {
 		v.Apart = loop.MostApart
 	}
@@ -131,6 +131,9 @@ func (e *Env) finish(k *loop.Kernel) {
 	}
 	if e.Target.Logistic() {
 		k.Body = tidy.Logistic(k.Body)
+	}
+	if e.Target.Halves() != nil {
+		k.Body = tidy.Halves(k.Body)
 	}
 	if e.Borders {
 		k.Body = tidy.Borders(k.Body, k.Facts)

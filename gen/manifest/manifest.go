@@ -65,14 +65,19 @@ type Warning struct {
 
 // Precision lists the types in which the model's f32 values are stored, multiplied and summed.
 type Precision struct {
-	Storage     string `json:"storage"`     // the type in memory
-	Product     string `json:"product"`     // the type of factors
-	Accumulator string `json:"accumulator"` // the type of sums
-	Nodes       int    `json:"nodes"`       // the number of nodes whose results are stored in the storage type
+	Storage string `json:"storage"` // the type in memory
+	Product string `json:"product"` // the type of factors
+	// The type of sums. f16: kernels add blocks of up to 128 products, and then the sums of the
+	// blocks, in f16.
+	Accumulator string `json:"accumulator"`
+	Nodes       int    `json:"nodes"` // the number of nodes whose results are stored in the storage type
 	// The number of steps whose kernels sum products in pairs, by the processor's instructions for
 	// the type; other kernels widen factors to f32.
-	Pairs int    `json:"pairs,omitempty"`
-	F32   []Kept `json:"f32"` // the nodes that stay in f32
+	Pairs int `json:"pairs,omitempty"`
+	// The number of steps whose kernels add products in f16, on the last chip of the library; other
+	// kernels add in f32.
+	Halves int    `json:"halves,omitempty"`
+	F32    []Kept `json:"f32"` // the nodes that stay in f32
 }
 
 // Quantized lists the nodes of a quantized network by the type of their results.
@@ -224,7 +229,7 @@ func precision(p *plan.Precision) *Precision {
 	if p == nil {
 		return nil
 	}
-	return &Precision{p.Storage, p.Product, p.Accumulator, p.Nodes, p.Pairs, kept(p.Kept)}
+	return &Precision{p.Storage, p.Product, p.Accumulator, p.Nodes, p.Pairs, p.Halves, kept(p.Kept)}
 }
 
 // quantized is what a program says of it; nil: nothing.

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"slices"
 
 	"rules_dnn/gen/block"
@@ -75,7 +76,7 @@ var GraphPasses = []Pass{
 // CompilePasses make up `dnnc compile`.
 var CompilePasses = []Pass{
 	{Name: "infer", Doc: "infers shapes of the graph after it is read", Required: true, Run: inferShapes},
-	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits if --precision asks for it, and allows instructions for pairs of bf16", Required: true, Run: narrowFloats, After: []Order{
+	{Name: "precision", Doc: "stores values and weights of f32 in 16 bits if --precision asks for it, and allows instructions for pairs of bf16, or those that add f16", Required: true, Run: narrowFloats, After: []Order{
 		{"infer", "the stages of an operator show which results fit 16 bits, and are built for the shapes of its operands"},
 	}},
 	{Name: "blocks", Doc: "makes a block for each stage", Required: true, Run: formBlocks, After: []Order{
@@ -183,7 +184,28 @@ func narrowFloats(s *State) (err error) {
 	if s.Store == ir.BF16 {
 		s.sumInPairs()
 	}
+	if s.Store == ir.F16 && s.SumHalves {
+		if err := s.sumInHalves(); err != nil {
+			return err
+		}
+	}
 	return shape.Infer(s.Graph)
+}
+
+// sumInHalves lets kernels add products of f16 in f16 on chips with instructions for it. Kernels of
+// other chips add in f32.
+func (s *State) sumInHalves() error {
+	all := append(slices.Clone(s.Others), s.Target)
+	can := false
+	for i, t := range all {
+		all[i] = t.InHalves()
+		can = can || all[i].Halves() != nil
+	}
+	if !can {
+		return fmt.Errorf("accumulation in fp16: the chip %s has no instruction that adds f16; name a chip that has one, such as arm64_cortex_a76, or leave the accumulation out", s.Target.Name)
+	}
+	s.Others, s.Target = all[:len(all)-1], all[len(all)-1]
+	return nil
 }
 
 // sumInPairs lets kernels sum products of bf16 in pairs, if all chips of the library have instructions for that: values lie as these read them, which others

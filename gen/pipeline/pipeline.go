@@ -68,6 +68,8 @@ type State struct {
 	// Store is the type of 16 bits in which values and weights of f32 are stored, Invalid: as they are; Precision is what became of that. Where it is
 	// bf16, instructions that sum products of bf16 in pairs may be used.
 	Store ir.DType
+	// SumHalves allows instructions that add products in f16 if values are stored in f16.
+	SumHalves bool
 	// Calibration are inputs that show which values leave the range of f16, if there are some.
 	Calibration []samples.Input
 	Precision   *precision.Report

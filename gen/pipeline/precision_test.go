@@ -118,6 +118,55 @@ func TestBF16(t *testing.T) {
 	}
 }
 
+// TestSumHalves checks that kernels add products in f16 if that is allowed and a chip of the
+// library can do it.
+func TestSumHalves(t *testing.T) {
+	floats := plan.Precision{Storage: "f16", Product: "f32", Accumulator: "f32", Nodes: 1}
+	halves := plan.Precision{Storage: "f16", Product: "f16", Accumulator: "f16", Nodes: 1, Halves: 1}
+	for _, c := range []struct {
+		chips   []string
+		allowed bool
+		want    plan.Precision
+	}{
+		{[]string{"arm64_cortex_a76"}, false, floats},
+		{[]string{"arm64_cortex_a76"}, true, halves},
+		{[]string{"arm64_fp16"}, true, halves},
+		{[]string{"arm64_i8mm"}, true, halves},
+		{[]string{"arm64", "arm64_fp16"}, true, halves},
+		{[]string{"arm64_fp16", "arm64_dotprod"}, true, floats}, // the manifest describes the last chip
+	} {
+		x := &ir.Value{Name: "x", Type: ir.F32, HasShape: true, Shape: ir.Dims(64, 256)}
+		n := &ir.Node{Op: "MatMul", Version: 13, Name: "product", Inputs: []*ir.Value{x, ir.ConstValue("w", ramp(256, 64))}}
+		n.Outputs = []*ir.Value{{Name: "y", Def: n}}
+		g := &ir.Graph{Name: "g", Opset: 18, Inputs: []*ir.Value{x}, Nodes: []*ir.Node{n}, Outputs: n.Outputs}
+		s := &State{Graph: g, Store: ir.F16, SumHalves: c.allowed}
+		var all []*target.Target
+		for _, name := range c.chips {
+			all = append(all, chipstest.Target(t, name))
+		}
+		require.NoError(t, s.SetChips(all))
+		through(t, s)
+		assert.Equal(t, &c.want, s.Program.Precision, "%v", c.chips)
+	}
+}
+
+// TestSumHalvesUnable checks that chips without instructions that add f16 are refused.
+func TestSumHalvesUnable(t *testing.T) {
+	for _, chips := range [][]string{{"arm64"}, {"x86_64_v4"}, {"arm64", "arm64_dotprod"}} {
+		s := parse(t, halved)
+		s.Store, s.SumHalves = ir.F16, true
+		var all []*target.Target
+		for _, name := range chips {
+			all = append(all, chipstest.Target(t, name))
+		}
+		require.NoError(t, s.SetChips(all))
+		_, err := Run(GraphPasses, s, Options{})
+		require.NoError(t, err)
+		_, err = Run(CompilePasses, s, Options{})
+		require.ErrorContains(t, err, "accumulation in fp16: the chip "+chips[len(chips)-1]+" has no instruction that adds f16")
+	}
+}
+
 // pruned returns a convolution whose filters keep four taps of every third kernel, in one of three
 // patterns, and its weights. f16 rounds five weights to zero: a kernel, and one tap of another.
 func pruned() (g *ir.Graph, w *ir.Tensor) {

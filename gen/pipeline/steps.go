@@ -61,10 +61,15 @@ func (s *State) precision(p *plan.Program) *plan.Precision {
 	}
 	out := &plan.Precision{Storage: s.Store.String(), Product: ir.F32.String(), Accumulator: ir.F32.String(), Nodes: s.Precision.Nodes}
 	for _, c := range p.Calls() {
-		pairs := false
-		loop.Tiles(c.Kernel.Body, func(t loop.Tile) { pairs = pairs || t.Micro.Instr.InPairs() })
+		pairs, halves := false, false
+		loop.Tiles(c.Kernel.Body, func(t loop.Tile) {
+			pairs, halves = pairs || t.Micro.Instr.InPairs(), halves || t.Micro.Instr.InHalves()
+		})
 		if pairs {
 			out.Pairs, out.Product = out.Pairs+1, s.Store.String()
+		}
+		if halves {
+			out.Halves, out.Product, out.Accumulator = out.Halves+1, s.Store.String(), s.Store.String()
 		}
 	}
 	for _, k := range s.Precision.Kept {

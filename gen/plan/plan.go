@@ -49,10 +49,11 @@ type Estimate struct {
 
 // Precision is in what types floats are stored, multiplied and summed that the model has in f32. Nodes is how many nodes give their results
 // in the type of storage, and Kept are those that give f32. Pairs is how many steps run kernels that sum products in pairs, of the type of products;
-// others widen what they multiply.
+// others widen what they multiply. Halves is the number of steps whose kernels add products in
+// f16, on the last chip of the library.
 type Precision struct {
 	Storage, Product, Accumulator string
-	Nodes, Pairs                  int
+	Nodes, Pairs, Halves          int
 	Kept                          []Kept
 }
 

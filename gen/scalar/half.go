@@ -61,5 +61,8 @@ func roundOdd(x float64) float32 {
 	return math.Float32frombits(b | 1)
 }
 
+// RoundF16 returns the nearest IEEE half, ties to even.
+func RoundF16(x float64) float32 { return roundF16(roundOdd(x)) }
+
 func roundF16(f float32) float32  { return F16ToF32(F32ToF16(f)) }
 func roundBF16(f float32) float32 { return BF16ToF32(F32ToBF16(f)) }

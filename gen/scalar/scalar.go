@@ -91,10 +91,13 @@ type Row struct {
 	// lanes are the kinds of arguments whose C++ serves vectors, too. Floats are those of 64 bits: texts of f32 all do.
 	lanes Kinds
 
-	text  text   // C++
-	a64   string // see A64
-	float impl   // evaluators over float32 (f16 and bf16 too), float64
-	whole whole  // evaluators over integers and bool
+	text text   // C++
+	a64  string // see A64
+	// HalfULP bounds the error of the function of vectors of f16 (see Halves) in units of f16, or 0 if
+	// it is one instruction.
+	HalfULP float64
+	float   impl  // evaluators over float32 (f16 and bf16 too), float64
+	whole   whole // evaluators over integers and bool
 }
 
 var byName = func() map[string]*Row {

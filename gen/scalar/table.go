@@ -60,7 +60,7 @@ var table = []Row{
 	approximation("exp", 1.5, 18, exp32, exp64),
 	approximation("expm1", 2, 20, expm1, expm164),
 	// Kernels of chips that have it compute 1 / (1 + e^-x) so: see Target.Logistic.
-	{Name: "logistic", Arity: 1, Kinds: Floats, ULP: 3, FLOPs: 20, text: text{f32: "dnn_math::logistic($0)", f64: "(1.0 / (1.0 + __builtin_exp(-$0)))"},
+	{Name: "logistic", Arity: 1, Kinds: Floats, ULP: 3, FLOPs: 20, HalfULP: 2, text: text{f32: "dnn_math::logistic($0)", f64: "(1.0 / (1.0 + __builtin_exp(-$0)))"},
 		float: impl{map1(logistic32), map1(logistic64)}},
 	{Name: "log", Arity: 1, Kinds: Floats, ULP: 2, FLOPs: 25, text: function("log", "dnn_math::log", ""),
 		float: impl{map1(log32), map1(log64)}},

@@ -149,6 +149,8 @@ type Tile struct {
 	// Narrow is how many points' products are added in 16 bits at a time, of an instruction that does so: whoever proposes the tile knows that they have
 	// room there.
 	Narrow int64
+	// Block is the maximum number of products in a block of a sum in f16; 0: one block has all.
+	Block int64
 	// Alone: rows do not share what they load, of sums over stored kernels whose lanes are in X.
 	Alone bool
 	// Early: what products read of X is loaded some products before (instr.EarlyLoads), of such sums, for processors that would wait for it.

@@ -21,6 +21,9 @@ func (t *Tile) print(b *strings.Builder) {
 	if t.Narrow > 0 {
 		fmt.Fprintf(b, ", narrow %d", t.Narrow)
 	}
+	if t.Block > 0 {
+		fmt.Fprintf(b, ", block %d", t.Block)
+	}
 	if t.Alone {
 		b.WriteString(", alone")
 	}
@@ -63,12 +66,14 @@ func (t *Stage) parseTile(text string) error {
 			continue
 		} else if n, err := fmt.Sscanf(f, "narrow %d", &t.Tile.Narrow); n == 1 && err == nil && t.Tile.Narrow > 0 {
 			continue
+		} else if n, err := fmt.Sscanf(f, "block %d", &t.Tile.Block); n == 1 && err == nil && t.Tile.Block > 0 {
+			continue
 		} else if n, err := fmt.Sscanf(f, "held %d", &t.Tile.Held); n == 1 && err == nil && t.Tile.Held > 0 {
 			continue
 		} else if n, err := fmt.Sscanf(f, "skips %d", &t.Tile.Skips); n == 1 && err == nil && t.Tile.Skips > 0 {
 			continue
 		} else if _, err := fmt.Sscanf(f, "w %d ahead", &t.Tile.Ahead); err != nil || t.Tile.Ahead < 1 {
-			return fmt.Errorf("%q: want w N ahead, x ahead, next N, narrow N, alone, early, held N, skips N or claims", f)
+			return fmt.Errorf("%q: want w N ahead, x ahead, next N, narrow N, block N, alone, early, held N, skips N or claims", f)
 		}
 	}
 	return nil

@@ -214,8 +214,8 @@ func TestParse(t *testing.T) {
 		"value operand 0: x in arena":                   `part "x" of a storage`,
 		"value operand 0: 0 1*4~2 in arena":             `part "1*4~2" of a storage`,
 		"stage 0\n  tile fma of":                        "want tile ROW and vec, mem, bcast, lane or scalar",
-		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead, next N, narrow N, alone, early, held N, skips N or claims`,
-		"stage 0\n  tile fma_f32x8 lane, next 0":        `"next 0": want w N ahead, x ahead, next N, narrow N, alone, early, held N, skips N or claims`,
+		"stage 0\n  tile fma_f32x8 lane, y ahead":       `"y ahead": want w N ahead, x ahead, next N, narrow N, block N, alone, early, held N, skips N or claims`,
+		"stage 0\n  tile fma_f32x8 lane, next 0":        `"next 0": want w N ahead, x ahead, next N, narrow N, block N, alone, early, held N, skips N or claims`,
 		"stage 0\n  split i0 = j0*4":                    "want split AXIS = OUTER INNER*SIZE",
 		strings.Repeat("stage 0\n", 5000):               "schedule of 5000 lines; want at most 4096",
 	} {

@@ -25,7 +25,7 @@ func (v *verifier) tile(n int) error {
 		return fmt.Errorf("tile of instruction %q; the chip %s has %v", sc.Tile.Row, v.t.Name, v.t.Instructions)
 	case !row.Allows(sc.Tile.X):
 		return fmt.Errorf("instruction %s cannot take X of kind %s", row.Name, sc.Tile.X)
-	case st.Combine == nil || st.Combine.Name != "sum" || len(st.Values) != 1 || st.Values[0].DType() != row.Acc:
+	case st.Combine == nil || st.Combine.Name != "sum" || len(st.Values) != 1 || !row.Adds(st.Values[0].DType()):
 		return fmt.Errorf("a tile of instruction %s for a stage that is not a sum of %s", row.Name, row.Acc)
 	case first < 0:
 		return fmt.Errorf("a tile without loops")
@@ -46,6 +46,8 @@ func (v *verifier) tile(n int) error {
 		return fmt.Errorf("%d products at a time; instruction %s adds %d", size[Dot], row.Name, row.Group)
 	case !row.Narrows(sc.Tile.Narrow):
 		return fmt.Errorf("products of %d points are added in 16 bits; instruction %s wants a multiple of %d up to %d, or 0 to add in %s", sc.Tile.Narrow, row.Name, row.Together(), instr.MostNarrow, row.Acc)
+	case sc.Tile.Block < 0 || sc.Tile.Block > 0 && (!row.InHalves() || sc.Tile.Skips > 0):
+		return fmt.Errorf("sums of %d points are added in f32; want that only of instructions that add in f16, in tiles that skip no points", sc.Tile.Block)
 	case registers > v.t.Registers(row):
 		return fmt.Errorf("a tile of %dx%d needs %d registers; the chip %s has %d", size[Rows], wide/row.Lanes, registers, v.t.Name, v.t.Registers(row))
 	}
@@ -56,6 +58,18 @@ func (v *verifier) tile(n int) error {
 		return err
 	}
 	return v.next(n, first, row, wide)
+}
+
+// Plain reports whether the results of a stage with a tile are its sums, as accumulators have them.
+func Plain(st *te.Stage, row *instr.Row) bool {
+	e := st.Results[0]
+	if c, ok := e.(te.Call); ok && c.Fn == "cast" && c.Type == row.Acc && row.InHalves() {
+		e = c.Args[0]
+	} else if st.Values[0].DType() != row.Acc {
+		return false
+	}
+	_, plain := e.(te.Acc)
+	return plain
 }
 
 // next checks what a tile fetches of the W after its own: of one that is a stream itself, and no more than a call reads.

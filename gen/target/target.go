@@ -96,6 +96,8 @@ type Target struct {
 	channelBlock int64
 	// inPairs reports that products of floats may be summed in pairs.
 	inPairs bool
+	// inHalves reports that products of f16 may be added in f16.
+	inHalves bool
 	// vectorBytes is how wide its widest vectors are; 0: as the chip's own.
 	vectorBytes int64
 }
@@ -260,6 +262,27 @@ func (t *Target) InPairs() *Target {
 	out := *t
 	out.inPairs = true
 	return &out
+}
+
+// InHalves returns the target with permission to add products of f16 in f16, or nil if t is nil.
+func (t *Target) InHalves() *Target {
+	if t == nil {
+		return nil
+	}
+	out := *t
+	out.inHalves = true
+	return &out
+}
+
+// Halves returns the tile instruction that adds products of f16 in f16. It returns nil if the chip
+// has no such instruction, or if the target does not allow it.
+func (t *Target) Halves() *instr.Row {
+	for _, r := range t.rows {
+		if t.inHalves && r.InHalves() {
+			return r
+		}
+	}
+	return nil
 }
 
 // Pairs are the tile instructions that sum products of floats in pairs into accumulators of type d, none unless that is allowed.

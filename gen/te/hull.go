@@ -96,7 +96,7 @@ func constantHull(c Const) hull {
 }
 
 // bounded are functions whose results are from -1 to 1.
-var bounded = map[string]bool{"cos": true, "erf": true, "sigmoid": true, "sign": true, "sin": true, "tanh": true}
+var bounded = map[string]bool{"cos": true, "erf": true, "logistic": true, "sigmoid": true, "sign": true, "sin": true, "tanh": true}
 
 func callHull(x Call) hull {
 	if bounded[x.Fn] {

@@ -137,13 +137,22 @@ _DOTPROD = {
     "instructions": ["fma_f32x4", "sdot_i8x4", "udot_u8x4"],
 }
 
+# Arithmetic of f16 (FEAT_FP16), which all processors below have, too. It is used only with
+# accumulation = "fp16".
+_FP16_COPTS = ["-march=armv8.2-a+dotprod+fp16"]
+
+_FP16 = {
+    "cpu_features": ["asimddp", "asimdhp"],
+    "instructions": ["fma_f32x4", "sdot_i8x4", "udot_u8x4", "fma_f16x8"],
+}
+
 # Matrix products of bytes, and products of pairs of bf16, which are used only with precision =
 # "bf16" (Armv8.6; optional from Armv8.2 on).
-_I8MM_COPTS = ["-march=armv8.2-a+dotprod+i8mm+bf16"]
+_I8MM_COPTS = ["-march=armv8.2-a+dotprod+fp16+i8mm+bf16"]
 
 _I8MM = {
-    "cpu_features": ["asimddp", "bf16", "i8mm"],
-    "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4", "bfdot_x4"],
+    "cpu_features": ["asimddp", "asimdhp", "bf16", "i8mm"],
+    "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4", "bfdot_x4", "fma_f16x8"],
 }
 
 _HEXAGON = {"@platforms//cpu": "//platforms:hexagon"}
@@ -255,6 +264,13 @@ CHIPS = {
         "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_dotprod"},
         "copts": _DOTPROD_COPTS + ["-mtune=cortex-a55"],
         "facts": _ARM64 | _DOTPROD | _ANY_ARM64_RATES,
+    },
+    # The same with arithmetic of f16: Cortex-A55 and A75, Neoverse N1, Apple's A11, and later
+    # processors.
+    "arm64_fp16": {
+        "constraints": _ANY_ARM64 | {"//platforms:arm64_level": "//platforms:arm64_fp16"},
+        "copts": _FP16_COPTS + ["-mtune=cortex-a55"],
+        "facts": _ARM64 | _FP16 | _ANY_ARM64_RATES,
     },
     # The same with matrix products of bytes and products of pairs of bf16: Neoverse V1 and N2,
     # Cortex-A710 and X2, Apple's M2, and later processors. It is not among the variants of arm64,
@@ -496,14 +512,14 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a55",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _DOTPROD_COPTS + ["-mtune=cortex-a55"],
-        "facts": _ARM64 | _DOTPROD | {
+        "copts": _FP16_COPTS + ["-mtune=cortex-a55"],
+        "facts": _ARM64 | _FP16 | {
             "arithmetic_per_cycle": 1,
             "bytes_per_cycle": 2,
             "crossing_cycles": 150,
             "fma_per_cycle": 1,
             "in_order": True,
-            "instructions": ["fma_f32x4_halves", "sdot_i8x4", "udot_u8x4"],
+            "instructions": ["fma_f32x4_halves", "sdot_i8x4", "udot_u8x4", "fma_f16x8"],
             "issue_per_cycle": 2,
             "l1d_bytes": 32 * _KB,
             "l1d_ways": 4,
@@ -525,8 +541,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a76",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _DOTPROD_COPTS + ["-mtune=cortex-a76"],
-        "facts": _ARM64 | _DOTPROD | {
+        "copts": _FP16_COPTS + ["-mtune=cortex-a76"],
+        "facts": _ARM64 | _FP16 | {
             "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 4,
             "crossing_cycles": 150,
@@ -553,8 +569,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_a78",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _DOTPROD_COPTS + ["-mtune=cortex-a78"],
-        "facts": _ARM64 | _DOTPROD | {
+        "copts": _FP16_COPTS + ["-mtune=cortex-a78"],
+        "facts": _ARM64 | _FP16 | {
             "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 4,
             "crossing_cycles": 150,
@@ -579,8 +595,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_cortex_x1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _DOTPROD_COPTS + ["-mtune=cortex-x1"],
-        "facts": _ARM64 | _DOTPROD | {
+        "copts": _FP16_COPTS + ["-mtune=cortex-x1"],
+        "facts": _ARM64 | _FP16 | {
             "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 5,
             "crossing_cycles": 150,
@@ -606,8 +622,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_n1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _DOTPROD_COPTS + ["-mtune=neoverse-n1"],
-        "facts": _ARM64 | _DOTPROD | {
+        "copts": _FP16_COPTS + ["-mtune=neoverse-n1"],
+        "facts": _ARM64 | _FP16 | {
             "arithmetic_per_cycle": 2,
             "bytes_per_cycle": 5,
             "crossing_cycles": 150,
@@ -633,8 +649,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _DOTPROD_COPTS + ["-mtune=neoverse-v1"],
-        "facts": _ARM64 | _DOTPROD | {
+        "copts": _FP16_COPTS + ["-mtune=neoverse-v1"],
+        "facts": _ARM64 | _FP16 | {
             "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 5,
             "crossing_cycles": 150,
@@ -663,8 +679,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v2",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _DOTPROD_COPTS + ["-mtune=neoverse-v2"],
-        "facts": _ARM64 | _DOTPROD | {
+        "copts": _FP16_COPTS + ["-mtune=neoverse-v2"],
+        "facts": _ARM64 | _FP16 | {
             "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 5,
             "crossing_cycles": 130,
@@ -691,8 +707,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_apple_m1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _DOTPROD_COPTS + ["-mtune=cortex-x1"],
-        "facts": _ARM64 | _DOTPROD | {
+        "copts": _FP16_COPTS + ["-mtune=cortex-x1"],
+        "facts": _ARM64 | _FP16 | {
             "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 16,
             "crossing_cycles": 120,

@@ -107,6 +107,9 @@ func generate(o *options, m *model, work string, took *times, compileOnly ...str
 	if o.precision != "" {
 		compileOnly = append(compileOnly, "--precision="+o.precision)
 	}
+	if o.accumulation != "" {
+		compileOnly = append(compileOnly, "--accumulation="+o.accumulation)
+	}
 	if m.report != "" && slices.Contains([]string{"", "fp32"}, o.precision) { // it says of which layers kernels are to pack the weights, of f32
 		compileOnly = append(compileOnly, "--pruning="+m.report)
 	}

@@ -119,6 +119,9 @@ func (o *options) name() string {
 	if o.precision != "" && o.precision != "fp32" {
 		name += " in " + o.precision
 	}
+	if o.accumulation == "fp16" {
+		name += " with sums in fp16"
+	}
 	if o.tune != "" || o.tuning != "" {
 		name += " tuned"
 	}

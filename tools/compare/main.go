@@ -65,6 +65,7 @@ type options struct {
 	dims, runs, inputs      list
 	disable, chip, device   string
 	precision               string
+	accumulation            string
 	cxx, emulator, dnnc     string
 	python, reference, keep string
 	optimizations           string // of the reference: none, all or ""
@@ -144,6 +145,7 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.Var(&o.runs, "run", "SYMBOL=NUMBER,... of a run; may be repeated (default: one run, each symbol at its lower bound or 1)")
 	fs.Var(&o.inputs, "input", "NAME=FILE.npy, NAME=LOW..HIGH for floats between, or NAME=NUMBER; may be repeated (others: floats in [-2, 2); integers below --int-limit, below 2 where the name holds 'type', 1 where it holds 'mask')")
 	fs.StringVar(&o.disable, "disable", "", "passes or parts to disable (see 'dnnc passes')")
+	fs.StringVar(&o.accumulation, "accumulation", "", "fp16: with --precision=fp16, chips with instructions for f16 add products in f16")
 	fs.StringVar(&o.precision, "precision", "fp32", "fp16 or bf16: values and weights of f32 are stored in 16 bits (not in the reference: see --tolerance)")
 	fs.StringVar(&o.chip, "chip", "", "one of platforms/chips/chips.bzl, or a `FILE.json` of facts; several with commas between are variants of one library, the least capable first (default: the widest that this machine has)")
 	fs.StringVar(&o.device, "device", "", "one of platforms/devices, or a `FILE.json` of such facts: an OpenCL device of this machine runs the blocks for which it is estimated to be faster than the chip")

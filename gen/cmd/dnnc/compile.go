@@ -45,6 +45,8 @@ Examples:
     ... --precision=fp16
   Values that leave the range of 16 bits on some inputs stay f32, too:
     ... --precision=fp16 --calibration=images.safetensors
+  Products of f16 also multiplied and added in f16, on chips with instructions for it; numbers beyond 65504 become infinite:
+    ... --precision=fp16 --accumulation=fp16
   The same in bf16. If the chip multiplies pairs of bf16, its instructions do: two products a lane, denormal numbers count as zero:
     ... --precision=bf16
   The result of fusion, and how long each pass takes:
@@ -68,6 +70,7 @@ type compileFlags struct {
 	header, kernels, kernelsC          string
 	weightsOut, asm, mf                string
 	tuning, pruning, cl, precision     string
+	accumulation                       string
 	page, log, calibration             string
 	shards, candidate                  int
 	external, variants, variantKernels list
@@ -82,6 +85,9 @@ type compileFlags struct {
 
 // asGiven is the value of --precision for floats as the model has them, and precisions are all of them, with the types in which f32 is stored.
 const asGiven = "fp32"
+
+// sumsInFloats and sumsInHalves are the values of --accumulation.
+const sumsInFloats, sumsInHalves = "fp32", "fp16"
 
 var precisions = map[string]ir.DType{asGiven: ir.Invalid, "fp16": ir.F16, "bf16": ir.BF16}
 
@@ -112,6 +118,7 @@ func compileCommand(args []string, out, log io.Writer) error {
 	c.StringVar(&f.page, "out-pruning-page", "", "`FILE`: a page (HTML) with pictures of patterns, and the kernel of each pruned layer (with --pruning)")
 	c.StringVar(&f.log, "pruning-log", "", "`FILE`: the log of how the pruned weights were trained (JSON), for the page (with --out-pruning-page)")
 	c.StringVar(&f.precision, "precision", asGiven, "`TYPE`: fp32: floats as in the model; fp16: values and weights of f32 are stored in 16 bits, computed and summed in f32; bf16: the same in bf16, but chips with instructions for pairs of bf16 multiply with them and count denormal numbers as zero")
+	c.StringVar(&f.accumulation, "accumulation", sumsInFloats, "`TYPE`, with --precision=fp16: fp32: products are computed and summed in f32; fp16: chips with instructions for f16 multiply and add in f16: blocks of up to 128 products, and then the sums of the blocks")
 	c.StringVar(&f.calibration, "calibration", "", "`FILE` of inputs (safetensors), with --precision=fp16: values that nearly or really leave the range of f16 on these inputs stay f32; the manifest and warnings list them")
 	c.IntVar(&f.candidate, "candidate", 0, "`NUMBER` from 1 of the kernel that each block uses, among those worth measuring in the order of their estimates; 0: the best one")
 	c.Var(&f.variants, "variant", "the `NAME` or FILE.json of facts of a further chip that the library has kernels for; each is more capable than the one before; may be repeated")
@@ -144,6 +151,10 @@ func (f *compileFlags) check() (err error) {
 	switch {
 	case !known:
 		return fmt.Errorf("--precision=%s: want fp32, fp16 or bf16", f.precision)
+	case f.accumulation != sumsInFloats && f.accumulation != sumsInHalves:
+		return fmt.Errorf("--accumulation=%s: want fp32 or fp16", f.accumulation)
+	case f.accumulation == sumsInHalves && store != ir.F16:
+		return fmt.Errorf("--accumulation=%s: it adds products of f16; add --precision=fp16", f.accumulation)
 	case f.calibration != "" && store != ir.F16:
 		return fmt.Errorf("--calibration=%s: it finds values that leave the range of f16; add --precision=fp16", f.calibration)
 	case store != ir.Invalid && f.pruning != "" && f.device != "":
@@ -244,7 +255,7 @@ func (f *compileFlags) run(log io.Writer) error {
 }
 
 func (f *compileFlags) read() (*pipeline.State, error) {
-	s := &pipeline.State{Candidate: f.candidate, Store: precisions[f.precision]}
+	s := &pipeline.State{Candidate: f.candidate, Store: precisions[f.precision], SumHalves: f.accumulation == sumsInHalves}
 	if err := f.readChips(s); err != nil {
 		return nil, err
 	}

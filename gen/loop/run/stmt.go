@@ -155,7 +155,10 @@ func (c *compiler) alloc(x loop.Alloc) action {
 	if !ok || n < 0 || n > 1<<24 {
 		c.frame.fail("a local array of size %s", x.Buf.Size)
 	}
-	t := local(x.Buf.Type)
+	t := x.Buf.Type
+	if x.Buf.Widened() {
+		t = local(t)
+	}
 	if t.Kind() == ir.KindNone {
 		c.frame.fail("a local array of type %s", t)
 	}

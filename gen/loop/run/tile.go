@@ -44,6 +44,10 @@ func (c *compiler) tile(x loop.Tile) action {
 		t.wide, t.group = scalar.NewVec(m.W(), int(m.Lanes()*m.Instr.Group)), scalar.NewVec(m.Instr.X, int(m.Instr.Group))
 		return func() { t.run(xAt.base(), wAt.base(), accAt.base()) }
 	}
+	if m.Instr.InHalves() {
+		h := t.newHalves()
+		return func() { h.run(xAt.base(), wAt.base(), accAt.base()) }
+	}
 	t.x64, t.w64 = make([]int64, m.Instr.Group), make([]int64, m.Lanes()*m.Instr.Group)
 	if !m.Broadcast() {
 		t.x64 = make([]int64, len(t.w64))

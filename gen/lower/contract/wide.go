@@ -63,6 +63,15 @@ func WidenConstants(b *block.Block) (results []te.Expr, operands []*ir.Value) {
 	return results, operands
 }
 
+// Widened returns WidenConstants of an equal block. If the instruction adds in f16, results are
+// computed in f16, too, so constants stay as they are.
+func (c *Contraction) Widened(b *block.Block) (results []te.Expr, operands []*ir.Value) {
+	if c.Instr.InHalves() {
+		return b.Stage.Results, b.Operands
+	}
+	return WidenConstants(b)
+}
+
 // widens is the load of 16 bits that an expression widens.
 func widens(e te.Expr) (te.Load, bool) {
 	c, ok := e.(te.Call)
@@ -88,3 +97,7 @@ func wideConstant(v *ir.Value) *ir.Value {
 	})
 	return ir.ConstValue(v.Name+".f32", t)
 }
+
+// HalfBlock is the maximum number of products in a block of a sum in f16. By the model of package
+// follow, such a block has a relative error of about 2^-11 * sqrt(128/6).
+const HalfBlock = 128

@@ -87,7 +87,13 @@ type Tabler interface {
 // Vectorer is a dialect whose vectors depend on the loop that runs in them.
 type Vectorer interface {
 	// Vectors is the dialect within such a loop.
-	Vectors(body []loop.Stmt) Dialect
+	Vectors(l loop.For) Dialect
+}
+
+// Halver is a dialect whose vectors may hold f16 as it is, so that stores do not round.
+type Halver interface {
+	// HoldsHalves reports whether they do.
+	HoldsHalves() bool
 }
 
 // Copier is a dialect that copies elements of 16 bits as they are, where others make floats of them in between.

@@ -139,6 +139,9 @@ func (w *Kernel) stmt(s loop.Stmt, rest []loop.Stmt) {
 
 // Stored is what a store stores.
 func (w *Kernel) Stored(x loop.Store) string {
+	if h, ok := w.d.(Halver); ok && h.HoldsHalves() {
+		return Strip(w.scalar(x.Value))
+	}
 	v, narrowed := stored(x)
 	text := Strip(w.scalar(v))
 	if narrowed {
@@ -188,7 +191,7 @@ func (w *Kernel) vectorBody(x loop.For) {
 	n, known := x.Extent.Const()
 	w.exprs.lane, w.exprs.lanes, w.exprs.whole, w.exprs.bytes = x.Var, x.Lanes, known && n%x.Lanes == 0, map[string]bool{}
 	if v, ok := w.d.(Vectorer); ok {
-		w.exprs.d = v.Vectors(x.Body)
+		w.exprs.d = v.Vectors(x)
 	}
 	w.Statements(x.Body)
 	w.exprs = saved

@@ -13,7 +13,7 @@ import (
 // stored is the value of a store without the rounding that the store does itself: elements of 16 bits are floats until
 // they are stored. narrowed: they are to be held within the type's range before.
 func stored(x loop.Store) (v te.Expr, narrowed bool) {
-	if x.Buf.Local || !slices.Contains(loop.Halves, x.Buf.Type) {
+	if x.Buf.Widened() || !slices.Contains(loop.Halves, x.Buf.Type) {
 		return x.Value, false
 	}
 	v, narrowed = unrounded(x.Value)

@@ -77,11 +77,7 @@ func linkage(m *loop.MicroKernel, joined bool) string {
 func Micro(t loop.Tile, calls int) string {
 	m := t.Micro
 	assembly, scheduled := neon.New(t)
-	w := &microWriter{m: m, vec: fmt.Sprintf("dnn_%sx%d", m.Instr.Acc, m.Lanes())}
-	w.operand = w.vec
-	if m.Instr.Group > 1 { // the groups of all lanes
-		w.operand = fmt.Sprintf("dnn_i32x%d", m.Lanes())
-	}
+	w := &microWriter{m: m, vec: sumType(m.Instr), operand: operandType(m.Instr)}
 	elements := Storage(m.Instr.Acc)
 	if m.Instr.Acc == ir.F32 {
 		elements = "floats"
@@ -101,6 +97,17 @@ func Micro(t loop.Tile, calls int) string {
 		w.sums()
 	})
 	return w.String()
+}
+
+// sumType returns the type of a register of accumulators.
+func sumType(r *instr.Row) string { return fmt.Sprintf("dnn_%sx%d", r.Acc, r.Lanes) }
+
+// operandType returns the type of a register of X and W.
+func operandType(r *instr.Row) string {
+	if r.Group > 1 { // the groups of all lanes
+		return fmt.Sprintf("dnn_i32x%d", r.Lanes)
+	}
+	return sumType(r)
 }
 
 // signature is the head of a micro-kernel's function.
@@ -289,9 +296,16 @@ func (w *microWriter) x(p, xAt, r, v int64) string {
 	case instr.Vector:
 		return w.load("x", at+v*w.m.Lanes()*w.m.Instr.Group)
 	case instr.Lane:
+		if w.m.Instr.InHalves() { // C++ computes with a single one as a float
+			return fmt.Sprintf("dnn_halves<%d>(q%d_%d)", p%w.m.Lanes(), p/w.m.Lanes(), r)
+		}
 		return fmt.Sprintf("q%d_%d[%d]", p/w.m.Lanes(), r, p%w.m.Lanes())
 	}
-	return fmt.Sprintf("%s[%d]", pointer("x", w.depth()), at)
+	x := fmt.Sprintf("%s[%d]", pointer("x", w.depth()), at)
+	if w.m.Instr.InHalves() { // in memory they are integers
+		return fmt.Sprintf("dnn_halves(%s)", x)
+	}
+	return x
 }
 
 // depth is how many loops have pointers of their own.

@@ -1,8 +1,6 @@
 package cpp
 
 import (
-	"fmt"
-
 	"rules_dnn/gen/instr"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -32,7 +30,6 @@ func (p *Products) Of(k *loop.Kernel) int {
 			return i + 1
 		}
 	}
-	p.All = append(p.All, cppapi.Product{Name: row.Name, Sum: fmt.Sprintf("dnn_%sx%d", row.Acc, row.Lanes),
-		Operand: fmt.Sprintf("dnn_i32x%d", row.Lanes), Text: text, Count: row.Lanes * row.Group})
+	p.All = append(p.All, cppapi.Product{Name: row.Name, Sum: sumType(row), Operand: operandType(row), Text: text, Count: row.Lanes * row.Group})
 	return len(p.All)
 }

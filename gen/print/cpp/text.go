@@ -47,12 +47,19 @@ func Local(t ir.DType) string {
 type dialect struct {
 	// mask is the type of lanes of bools, in a loop of vectors: as wide as the widest type there.
 	mask ir.DType
+	// halves: vectors hold f16 as it is.
+	halves bool
 }
 
 // masks are signed integers by their size.
 var masks = map[int64]ir.DType{1: ir.I8, 2: ir.I16, 4: ir.I32, 8: ir.I64}
 
-func (dialect) Vectors(body []loop.Stmt) ckernel.Dialect { return dialect{masks[loop.Widest(body)]} }
+func (dialect) Vectors(l loop.For) ckernel.Dialect {
+	return dialect{mask: masks[loop.Widest(l.Body)], halves: l.Halves}
+}
+
+// HoldsHalves reports whether vectors hold f16 as it is.
+func (d dialect) HoldsHalves() bool { return d.halves }
 
 func (dialect) Name() string      { return "C++" }
 func (dialect) IndexType() string { return "int64_t" }
@@ -63,6 +70,8 @@ func (d dialect) Type(t ir.DType, lanes int64) string {
 		return Local(t)
 	case t == ir.Bool:
 		t = d.mask
+	case d.halves:
+		return fmt.Sprintf("dnn_f16x%d", lanes)
 	case slices.Contains(loop.Floats, t) && lanes >= 4:
 		return fmt.Sprintf("dnn_f32x%d", lanes)
 	}
@@ -71,6 +80,9 @@ func (d dialect) Type(t ir.DType, lanes int64) string {
 
 func (d dialect) Broadcast(t ir.DType, x string, lanes int64) string {
 	fn := "broadcast"
+	if d.halves && lanes > 0 {
+		fn = "broadcast_half"
+	}
 	if t == ir.Bool {
 		fn = "same_mask"
 	}
@@ -85,43 +97,47 @@ func (dialect) Literal(c te.Const) string { return Literal(c) }
 
 func (d dialect) Load(a ckernel.Access) string {
 	if a.Lanes > 0 && a.Stride > 1 {
-		return fmt.Sprintf("dnn_load%s_apart<%s, %d>(%s + %s)", inMemory(a.Buf), d.Type(a.Buf.Type, a.Lanes), a.Stride, a.Buf.Name, a.Index)
+		return fmt.Sprintf("dnn_load%s_apart<%s, %d>(%s + %s)", d.inMemory(a.Buf), d.Type(a.Buf.Type, a.Lanes), a.Stride, a.Buf.Name, a.Index)
 	}
 	if a.Lanes > 0 {
-		return fmt.Sprintf("dnn_load%s<%s>(%s + %s)", inMemory(a.Buf), d.Type(a.Buf.Type, a.Lanes), a.Buf.Name, a.Index)
+		return fmt.Sprintf("dnn_load%s<%s>(%s + %s)", d.inMemory(a.Buf), d.Type(a.Buf.Type, a.Lanes), a.Buf.Name, a.Index)
 	}
 	at := fmt.Sprintf("%s[%s]", a.Buf.Name, strip(a.Index))
-	if conv := fromHalf[a.Buf.Type]; conv != "" && !a.Buf.Local {
+	if conv := fromHalf[a.Buf.Type]; conv != "" && !a.Buf.Widened() {
 		return conv + "(" + at + ")"
 	}
 	return at
 }
 
-// inMemory is the part of a function's name that tells which type its vectors have in memory.
-func inMemory(b *loop.Buffer) string {
+// inMemory returns the part of a function's name that names the type in memory, or "" if it is the
+// type of registers.
+func (d dialect) inMemory(b *loop.Buffer) string {
+	if d.halves {
+		return ""
+	}
 	if b.Type == ir.Bool {
 		return "_bool"
 	}
-	if b.Local || b.Type != ir.F16 && b.Type != ir.BF16 {
+	if b.Widened() || b.Type != ir.F16 && b.Type != ir.BF16 {
 		return ""
 	}
 	return "_" + b.Type.String()
 }
 
-func (dialect) Store(a ckernel.Access, v string) string {
-	if a.Exact && a.Buf.Type == ir.BF16 && !a.Buf.Local && a.Stride <= 1 { // its upper half
+func (d dialect) Store(a ckernel.Access, v string) string {
+	if a.Exact && a.Buf.Type == ir.BF16 && !a.Buf.Widened() && a.Stride <= 1 { // its upper half
 		if a.Lanes > 0 {
 			return fmt.Sprintf("dnn_store_exact_bf16(%s + %s, %s);", a.Buf.Name, a.Index, v)
 		}
 		return fmt.Sprintf("%s[%s] = dnn_math::exact_bf16(%s);", a.Buf.Name, strip(a.Index), v)
 	}
 	if a.Lanes > 0 && a.Stride > 1 {
-		return fmt.Sprintf("dnn_store%s_apart<%d>(%s + %s, %s);", inMemory(a.Buf), a.Stride, a.Buf.Name, a.Index, v)
+		return fmt.Sprintf("dnn_store%s_apart<%d>(%s + %s, %s);", d.inMemory(a.Buf), a.Stride, a.Buf.Name, a.Index, v)
 	}
 	if a.Lanes > 0 {
-		return fmt.Sprintf("dnn_store%s(%s + %s, %s);", inMemory(a.Buf), a.Buf.Name, a.Index, v)
+		return fmt.Sprintf("dnn_store%s(%s + %s, %s);", d.inMemory(a.Buf), a.Buf.Name, a.Index, v)
 	}
-	if conv := toHalf[a.Buf.Type]; conv != "" && !a.Buf.Local {
+	if conv := toHalf[a.Buf.Type]; conv != "" && !a.Buf.Widened() {
 		v = conv + "(" + v + ")"
 	}
 	return fmt.Sprintf("%s[%s] = %s;", a.Buf.Name, strip(a.Index), v)
@@ -134,7 +150,7 @@ func (dialect) Turns(a ckernel.Access, n int) bool {
 	if size == 1 && n == loop.TurnedBytes {
 		return a.Lanes%loop.TurnedBytes == 0
 	}
-	return n&(n-1) == 0 && size == 4 || int64(n) == a.Stride && n*size == 4 && (a.Buf.Type.IsInteger() || a.Buf.Type == ir.BF16 && !a.Buf.Local)
+	return n&(n-1) == 0 && size == 4 || int64(n) == a.Stride && n*size == 4 && (a.Buf.Type.IsInteger() || a.Buf.Type == ir.BF16 && !a.Buf.Widened())
 }
 
 func (dialect) StoreTurned(a ckernel.Access, values []string) string {
@@ -167,7 +183,7 @@ func (d dialect) Call(x te.Call, args []string, lanes int64) (string, error) {
 	} else {
 		text = row.C(x.Type, args)
 	}
-	if fn := roundHalf[x.Type]; fn != "" && !row.Rounds() && !row.Exact {
+	if fn := roundHalf[x.Type]; fn != "" && !d.halves && !row.Rounds() && !row.Exact {
 		text = fn + "(" + text + ")" // each operation rounds to its type
 	}
 	return text, nil
@@ -187,7 +203,11 @@ func boundedByNumber(x te.Call) bool {
 func (dialect) Held(t ir.DType, x string) string { return scalar.Held(t, x) }
 
 func (dialect) Array(b *loop.Buffer, size string) string {
-	return fmt.Sprintf("%s %s[%s] __attribute__((aligned(64)));", Local(b.Type), b.Name, size)
+	t := Local(b.Type)
+	if b.Packed {
+		t = Storage(b.Type)
+	}
+	return fmt.Sprintf("%s %s[%s] __attribute__((aligned(64)));", t, b.Name, size)
 }
 
 func (d dialect) Table(b *loop.Buffer, at string, lanes int64) string {

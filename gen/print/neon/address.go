@@ -30,7 +30,7 @@ func (w *writer) addresses() bool {
 	halves := false
 	for _, l := range w.loads {
 		if w.base(l) == nil {
-			w.bases = append(w.bases, base{x: l.x, at: 4 * l.at, register: w.take()})
+			w.bases = append(w.bases, base{x: l.x, at: w.size * l.at, register: w.take()})
 		}
 		halves = halves || l.halves
 	}
@@ -63,7 +63,7 @@ func (w *writer) take() string {
 // base is the one that reaches a load, nil if none does.
 func (w *writer) base(l *load) *base {
 	for i, b := range w.bases {
-		at := 4*l.at - b.at
+		at := w.size*l.at - b.at
 		if b.x == l.x && reaches(at, l.bytes) && (l.bytes < 16 || reaches(at, 8) && reaches(at+8, 8)) {
 			return &w.bases[i]
 		}
@@ -76,13 +76,13 @@ func (w *writer) base(l *load) *base {
 func (w *writer) jump(i int) (x, v int64) {
 	inner := w.loops[len(w.loops)-1]
 	if i == len(w.loops)-1 {
-		return 4 * inner.XStep, 4 * inner.WStep
+		return w.size * inner.XStep, w.size * inner.WStep
 	}
 	x, v = w.loops[i].XStep-inner.XStep, w.loops[i].WStep-inner.WStep
 	for _, k := range w.loops[i+1:] {
 		x, v = x-(k.Extent-1)*k.XStep, v-(k.Extent-1)*k.WStep
 	}
-	return 4 * x, 4 * v
+	return w.size * x, w.size * v
 }
 
 // addable reports whether two instructions add a number.

@@ -2,6 +2,7 @@ package neon
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"rules_dnn/gen/instr"
@@ -20,7 +21,7 @@ const mostBytes = 1 << 14
 type load struct {
 	x     bool  // of X; else of W
 	at    int64 // in elements from where the body's operand begins
-	bytes int64 // 4, 8 or 16
+	bytes int64 // 2, 4, 8 or 16
 	// first and last are the products that read it.
 	first, last int
 	// halves reports that a register of 16 bytes is to be loaded in two, and inHalves that it is.
@@ -61,18 +62,22 @@ type body struct {
 	loops    []loop.KLoop
 	products []product
 	loads    []*load // by the first product that reads them
+	// size is of an element in bytes: 4, or 2 of halves.
+	size int64
+	// firstSum is the register of the first accumulator; the others follow.
+	firstSum int64
 	// advanceAt is the product after which addresses are the next iteration's.
 	advanceAt int
 }
 
 // newBody takes the innermost K loops into a body: whole loops while they are short, else a part of the innermost one.
 func newBody(m *loop.MicroKernel) *body {
-	b := &body{micro: m, points: []point{{}}, loops: slices.Clone(m.K)}
+	b := &body{micro: m, points: []point{{}}, loops: slices.Clone(m.K), size: int64(m.Instr.X.Size())}
 	each := m.Rows * m.Vectors
 	for len(b.loops) > 0 {
 		k := b.loops[len(b.loops)-1]
 		outer := len(b.loops) < len(m.K)
-		far := 4*k.Extent*max(k.XStep, k.WStep) > mostBytes
+		far := b.size*k.Extent*max(k.XStep, k.WStep) > mostBytes
 		if each*int64(len(b.points))*k.Extent > mostProducts || outer && far {
 			break
 		}
@@ -159,7 +164,7 @@ func (b *body) byPoint() {
 					next.lane = at.x + m.RowAt(r) - next.x.at
 				} else {
 					if v == 0 && lane == 0 {
-						xs[r] = &load{x: true, at: at.x + m.RowAt(r), bytes: 4 * neighbours, first: -1}
+						xs[r] = &load{x: true, at: at.x + m.RowAt(r), bytes: b.size * neighbours, first: -1}
 					}
 					next.x = xs[r]
 				}
@@ -184,9 +189,9 @@ func (b *body) shared() map[int64]*load {
 	}
 	slices.Sort(at)
 	at = slices.Compact(at)
-	most := 4
+	most := int(m.Lanes())
 	if m.Instr.Halves {
-		most = 2
+		most /= 2
 	}
 	out, loads := map[int64]*load{}, int64(0)
 	for i := 0; i < len(at); {
@@ -194,10 +199,8 @@ func (b *body) shared() map[int64]*load {
 		for i+run < len(at) && at[i+run] == at[i]+int64(run) && run < most {
 			run++
 		}
-		if run == 3 {
-			run = 2
-		}
-		l := &load{x: true, at: at[i], bytes: 4 * int64(run), first: -1}
+		run = 1 << (bits.Len(uint(run)) - 1)
+		l := &load{x: true, at: at[i], bytes: b.size * int64(run), first: -1}
 		for k := range run {
 			out[at[i]+int64(k)] = l
 		}

@@ -18,10 +18,10 @@ const mostPointers = 12
 // of constant extents that store a function of each register of accumulators.
 func finishOf(t loop.Tile, s loop.Stmt, facts sym.Facts) (*loop.Finish, bool) {
 	m := t.Micro
-	if m.Adds || m.Instr.Acc != ir.F32 || !t.Acc.Local {
+	if m.Adds || m.Instr.Acc != ir.F32 && !m.Instr.InHalves() || !t.Acc.Local {
 		return nil, false
 	}
-	f := &finder{tile: t, facts: facts, stores: make([]*found, m.Rows*m.Vectors)}
+	f := &finder{tile: t, facts: facts, of: m.Instr.Acc, size: int64(m.Instr.Acc.Size()), stores: make([]*found, m.Rows*m.Vectors)}
 	if !f.walk(s, map[string]sym.Expr{}, "") || slices.Contains(f.stores, nil) {
 		return nil, false
 	}
@@ -38,6 +38,8 @@ type found struct {
 type finder struct {
 	tile   loop.Tile
 	facts  sym.Facts
+	of     ir.DType // of accumulators and results
+	size   int64    // of an element
 	stores []*found // by accumulator
 	loads  [][]loop.Mem
 	out    loop.Finish
@@ -52,7 +54,7 @@ func (f *finder) walk(s loop.Stmt, at map[string]sym.Expr, lane string) bool {
 		if x.Lanes > 0 {
 			step, lane = f.tile.Micro.Lanes(), x.Var
 		}
-		if !known || x.Items || x.Lanes > 0 && (x.Lanes != step || n%step != 0) {
+		if !known || x.Items || x.Lanes > 0 && (x.Lanes != step || n%step != 0 || x.Halves != (f.of == ir.F16)) {
 			return false
 		}
 		for i := int64(0); i < n; i += step {
@@ -83,28 +85,28 @@ func (f *finder) all(body []loop.Stmt, at map[string]sym.Expr, lane string) bool
 
 // keep adds a store to stores. All its loads of accumulators must be from the same register.
 func (f *finder) keep(s loop.Store, at map[string]sym.Expr, lane string) bool {
-	if lane == "" || s.Buf.Type != ir.F32 || s.Buf.Image != nil || s.Value.DType() != ir.F32 {
+	if lane == "" || s.Buf.Type != f.of || s.Buf.Image != nil || s.Value.DType() != f.of {
 		return false
 	}
 	x := &found{s, map[string]sym.Expr{}, lane}
 	for k, v := range at {
 		x.at[k] = v
 	}
-	own := int64(-1)
+	own, lanes := int64(-1), f.tile.Micro.Lanes()
 	for _, l := range loadsOf(s.Value) {
 		if l.Buf != f.tile.Acc {
 			continue
 		}
 		i, known := sym.Sub(l.Index.Subst(x.at, f.facts), f.tile.AccAt).Const()
-		if !known || i%4 != 0 || own >= 0 && i != own || !sym.Step(l.Index, lane, f.facts).Is(1) {
+		if !known || i%lanes != 0 || own >= 0 && i != own || !sym.Step(l.Index, lane, f.facts).Is(1) {
 			return false
 		}
 		own = i
 	}
-	if own < 0 || own/4 >= int64(len(f.stores)) || f.stores[own/4] != nil {
+	if own < 0 || own/lanes >= int64(len(f.stores)) || f.stores[own/lanes] != nil {
 		return false
 	}
-	f.stores[own/4] = x
+	f.stores[own/lanes] = x
 	return true
 }
 
@@ -175,7 +177,7 @@ func sameFunction(a, b te.Expr) bool {
 func (f *finder) node(e te.Expr, next *int) (int, bool) {
 	switch x := e.(type) {
 	case te.Const:
-		if x.Type != ir.F32 {
+		if x.Type != f.of {
 			return 0, false
 		}
 		return f.add(loop.FinishNode{Kind: loop.FinishConst, Value: float32(math.Float64frombits(x.Bits))}), true
@@ -201,7 +203,7 @@ func (f *finder) node(e te.Expr, next *int) (int, bool) {
 				last = &c.Value
 			}
 		}
-		if out.Op = row.A64(last); out.Op == "" || x.Type != ir.F32 {
+		if out.Op = row.A64(last); out.Op == "" || x.Type != f.of {
 			return 0, false
 		}
 		return f.add(out), true
@@ -222,7 +224,7 @@ func (f *finder) add(n loop.FinishNode) int {
 
 // load appends a node for load number n of the stores.
 func (f *finder) load(x loop.Mem, n int) (int, bool) {
-	if x.Buf.Type != ir.F32 || x.Buf.Image != nil {
+	if x.Buf.Type != f.of || x.Buf.Image != nil {
 		return 0, false
 	}
 	out := loop.FinishNode{Kind: loop.FinishLoad}
@@ -238,7 +240,7 @@ func (f *finder) load(x loop.Mem, n int) (int, bool) {
 	}
 	bytes := int64(16)
 	if out.Same {
-		bytes = 4
+		bytes = f.size
 	}
 	var ok bool
 	out.From, ok = f.place(bytes, func(s int) (*loop.Buffer, sym.Expr) { return x.Buf, f.loads[s][n].Index })
@@ -253,9 +255,9 @@ func (f *finder) place(bytes int64, element func(s int) (*loop.Buffer, sym.Expr)
 		at := index.Subst(f.stores[s].at, f.facts)
 		pointer := -1
 		for i, p := range f.out.Pointers {
-			if off, known := sym.Sub(at, p.At).Const(); p.Buf == buf && known && reaches(4*off, bytes) {
+			if off, known := sym.Sub(at, p.At).Const(); p.Buf == buf && known && reaches(f.size*off, bytes) {
 				pointer = i
-				out.Offset = append(out.Offset, 4*off)
+				out.Offset = append(out.Offset, f.size*off)
 				break
 			}
 		}

@@ -39,7 +39,7 @@ type Kernel struct {
 	pointers int
 }
 
-// New schedules the micro-kernel of a tile of 32-bit floats. It reports false, and compilers schedule,
+// New schedules the micro-kernel of a tile of f32 or f16. It reports false, and compilers schedule,
 // if the instruction has no assembly, if loads convert, if there are too few registers, if the kernel
 // fetches into caches, or if it has a single row (memory bounds it).
 func New(t loop.Tile) (*Kernel, bool) {
@@ -87,7 +87,7 @@ func (w *writer) kernel() {
 	first := w.firsts()
 	if first == 0 {
 		for i := range w.micro.Rows * w.micro.Vectors {
-			w.line("movi v%d.2d, #0", i)
+			w.line("movi v%d.2d, #0", w.firstSum+i)
 		}
 	}
 	for slot := -n; slot < 0; slot++ {
@@ -132,10 +132,10 @@ func (w *writer) firsts() int {
 func (w *writer) sums() {
 	m := w.micro
 	for i := int64(0); i+1 < m.Rows*m.Vectors; i += 2 {
-		w.line("stp q%d, q%d, [%%[acc], #%d]", i, i+1, 16*i)
+		w.line("stp q%d, q%d, [%%[acc], #%d]", w.firstSum+i, w.firstSum+i+1, 16*i)
 	}
 	if n := m.Rows * m.Vectors; n%2 == 1 {
-		w.line("str q%d, [%%[acc], #%d]", n-1, 16*(n-1))
+		w.line("str q%d, [%%[acc], #%d]", w.firstSum+n-1, 16*(n-1))
 	}
 }
 
@@ -169,17 +169,32 @@ func (w *writer) rest(from int, next bool) {
 	}
 }
 
+// arrangement returns the suffixes of all lanes of a register, and of one.
+func (b *body) arrangement() (all, one string) {
+	if b.size == 2 {
+		return "8h", "h"
+	}
+	return "4s", "s"
+}
+
+// vector returns the name of a register with all lanes.
+func (b *body) vector(register int) string {
+	all, _ := b.arrangement()
+	return fmt.Sprintf("v%d.%s", register, all)
+}
+
 // product writes one application of the instruction, or the one that begins a sum.
 func (w *writer) product(p product, first bool) {
-	x := fmt.Sprintf("v%d.4s", p.x.reg)
+	x := w.vector(p.x.reg)
 	if p.lane >= 0 {
-		x = fmt.Sprintf("v%d.s[%d]", p.x.reg, p.lane)
+		_, one := w.arrangement()
+		x = fmt.Sprintf("v%d.%s[%d]", p.x.reg, one, p.lane)
 	}
 	dialect := instr.Assembly
 	if first {
 		dialect += instr.First
 	}
-	w.line("%s", w.micro.Instr.Text(dialect, fmt.Sprintf("v%d.4s", p.acc), x, fmt.Sprintf("v%d.4s", p.w.reg)))
+	w.line("%s", w.micro.Instr.Text(dialect, w.vector(int(w.firstSum+p.acc)), x, w.vector(p.w.reg)))
 }
 
 // loadsAt writes the loads' steps of a slot.
@@ -199,11 +214,11 @@ func (w *writer) step(l *load, s step) {
 		w.line("ins v%d.d[1], %s", l.reg, w.temps[s.temp])
 		return
 	}
-	bytes, at := l.bytes, 4*l.at
+	bytes, at := l.bytes, w.size*l.at
 	if l.inHalves {
 		bytes = 8
 	}
-	register := fmt.Sprintf("%s%d", map[int64]string{4: "s", 8: "d", 16: "q"}[bytes], l.reg)
+	register := fmt.Sprintf("%s%d", map[int64]string{2: "h", 4: "s", 8: "d", 16: "q"}[bytes], l.reg)
 	if s.kind == upper {
 		register, at = w.temps[s.temp], at+8
 	}

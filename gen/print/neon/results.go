@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 )
 
@@ -24,8 +25,11 @@ type finisher struct {
 func (w *writer) finish(of *loop.Finish) bool {
 	f := &finisher{writer: w, of: of}
 	m := w.micro
-	for r := int(m.Rows * m.Vectors); r < registers; r++ {
-		f.free = append(f.free, r)
+	sums := int(m.Rows * m.Vectors)
+	for r := range registers {
+		if r < int(w.firstSum) || r >= int(w.firstSum)+sums {
+			f.free = append(f.free, r)
+		}
 	}
 	f.regs, f.last = make([]int, len(of.Nodes)), make([]int, len(of.Nodes))
 	for i, n := range of.Nodes {
@@ -117,7 +121,7 @@ func (f *finisher) column(v int) bool {
 	}
 	f.free = kept
 	for r := range rows { // whose accumulators are stored
-		f.free = append(f.free, r*vectors+v)
+		f.free = append(f.free, int(f.firstSum)+r*vectors+v)
 	}
 	return true
 }
@@ -139,7 +143,7 @@ func (e *element) node(i int, free *[]int) {
 	case f.regs[i] >= 0:
 		return
 	case n.Kind == loop.FinishSum:
-		e.regs[i] = e.at
+		e.regs[i] = int(f.firstSum) + e.at
 		return
 	}
 	args := make([]int, len(n.Args))
@@ -171,9 +175,9 @@ func (e *element) node(i int, free *[]int) {
 	case n.Kind == loop.FinishLoad:
 		f.load(to, n, e.at)
 	default:
-		text := strings.Replace(n.Op, "$d", fmt.Sprintf("v%d.4s", to), 1)
+		text := strings.Replace(n.Op, "$d", f.vector(to), 1)
 		for k, a := range args {
-			text = strings.Replace(text, []string{"$a", "$b", "$c"}[k], fmt.Sprintf("v%d.4s", a), 1)
+			text = strings.Replace(text, []string{"$a", "$b", "$c"}[k], f.vector(a), 1)
 		}
 		f.line("%s", text)
 	}
@@ -185,8 +189,9 @@ func (f *finisher) load(to int, n loop.FinishNode, at int) {
 		f.memory("ldr", fmt.Sprintf("q%d", to), n.From, at, 16)
 		return
 	}
-	f.memory("ldr", fmt.Sprintf("s%d", to), n.From, at, 4)
-	f.line("dup v%d.4s, v%d.s[0]", to, to)
+	_, one := f.arrangement()
+	f.memory("ldr", fmt.Sprintf("%s%d", one, to), n.From, at, f.size)
+	f.line("dup %s, v%d.%s[0]", f.vector(to), to, one)
 }
 
 // memory writes a load or store.
@@ -207,8 +212,11 @@ func (f *finisher) constant(to int, x float32) {
 	}
 	// FMOV's numbers: a sign, four bits of a fraction and three of an exponent.
 	if exponent := bits >> 25 & 0x3f; bits&(1<<19-1) == 0 && (exponent == 0x20 || exponent == 0x1f) {
-		f.line("fmov v%d.4s, #%s", to, strconv.FormatFloat(float64(x), 'f', -1, 32))
+		f.line("fmov %s, #%s", f.vector(to), strconv.FormatFloat(float64(x), 'f', -1, 32))
 		return
+	}
+	if f.size == 2 {
+		bits = uint32(ir.F16Bits(float64(x)))
 	}
 	if f.taken == 0 {
 		f.writer.take()
@@ -218,5 +226,5 @@ func (f *finisher) constant(to int, x float32) {
 	if bits>>16 != 0 {
 		f.line("movk %s, #%d, lsl #16", w, bits>>16)
 	}
-	f.line("dup v%d.4s, %s", to, w)
+	f.line("dup %s, %s", f.vector(to), w)
 }

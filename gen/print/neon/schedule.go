@@ -3,6 +3,10 @@ package neon
 // registers is how many vector registers there are.
 const registers = 32
 
+// firstRegisters is the number of registers whose lanes of f16 FMLA (by element) can take (Arm's
+// manual of the architecture).
+const firstRegisters = 16
+
 // latency is by how many products a load is ahead of the first that reads it, where registers allow: as many cycles
 // as a load takes on processors that start one product in a cycle.
 const latency = 6
@@ -178,6 +182,12 @@ func (b *body) turns(x, w int) ([]int, bool) {
 	n := len(b.products)
 	count := map[bool]int{true: x, false: w}
 	start := map[bool]int{true: registers - x - w, false: registers - w}
+	if b.size == 2 { // instructions take lanes of the first registers only
+		if x > firstRegisters {
+			return nil, false
+		}
+		start[true], b.firstSum = 0, int64(x)
+	}
 	seen := map[bool]int{}
 	var first, last [registers]int // loads that have a register first and last, from 1 on
 	from := make([]int, len(b.loads))

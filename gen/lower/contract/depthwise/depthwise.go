@@ -8,7 +8,6 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
-	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/nest"
@@ -173,7 +172,7 @@ func (d *direct) blockOf(rows *te.Axis) []loop.Stmt {
 // args are the block's values, W packed.
 func (d *direct) args(b *block.Block) func() ([]*ir.Value, error) {
 	return func() ([]*ir.Value, error) {
-		_, operands := contract.WidenConstants(b)
+		_, operands := d.Widened(b)
 		values := slices.Concat(operands, b.Results)
 		w := d.PackedOperand()
 		values[w] = d.weights.Constant(b.Operands[w])

@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/layout"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/contract/tiled"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/micro"
@@ -19,7 +20,10 @@ import (
 
 // newDirect is nil where the block or a layout does not suit.
 func newDirect(b *block.Block, env *lower.Env) (*direct, error) {
-	c := tiled.Lay(b, env)
+	c := tiled.LayHalves(b, env)
+	if c != nil && c.Instr.InHalves() && !addsInHalves(c) {
+		c = tiled.Lay(b, env)
+	}
 	if c == nil || !c.Window || c.Pixel < 0 || c.Groups != 1 || c.Instr.Halves || !c.Blocked() || !match.Static(b.Stage.Axes) ||
 		c.PackedOperand() == len(b.Operands) || !allFloats(b) || env.Layouts(b.Results[0]) != layout.Blocked(c.Channel, c.ChannelBlock) {
 		return nil, nil
@@ -37,6 +41,12 @@ func newDirect(b *block.Block, env *lower.Env) (*direct, error) {
 		return nil, nil
 	}
 	return d, nil
+}
+
+// addsInHalves reports whether sums have few enough products for f16, and registers still hold them
+// when results are computed.
+func addsInHalves(c *tiled.Laid) bool {
+	return match.PointsOf(c.Reduce) <= contract.HalfBlock && !costly(c.Block.Stage.Results)
 }
 
 // allFloats reports whether all values of the block are floats that registers hold as float32, and no result binds integers.

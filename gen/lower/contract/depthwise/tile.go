@@ -172,13 +172,17 @@ func (d *directTiles) tile(first sym.Expr, pixels int64) []loop.Stmt {
 	number := d.tiles
 	d.tiles++
 	name := func(of string, i int64) string { return fmt.Sprintf("%s%d_%d", of, i, number) }
-	sum := func(i int64) te.Expr { return loop.Ref{Name: name("acc", i), Type: d.n.Values[0].DType()} }
+	sum := func(i int64) te.Expr { return loop.Ref{Name: name("acc", i), Type: d.Instr.Acc} }
 	var body []loop.Stmt
 	for i := range pixels {
-		body = append(body, loop.Def{Name: name("acc", i), Init: d.n.Combiner.Init[0]})
+		zero := d.n.Combiner.Init[0]
+		if d.Instr.InHalves() {
+			zero = te.Number(d.Instr.Acc, 0)
+		}
+		body = append(body, loop.Def{Name: name("acc", i), Init: zero})
 	}
 	body = append(body, d.sums(first, pixels, name)...)
-	if d.costly() {
+	if costly(d.n.Results) {
 		return d.finished(first, pixels, body, sum)
 	}
 	for i := range pixels {
@@ -189,11 +193,15 @@ func (d *directTiles) tile(first sym.Expr, pixels int64) []loop.Stmt {
 
 // sums adds up the products of all taps.
 func (d *directTiles) sums(first sym.Expr, pixels int64, name func(string, int64) string) []loop.Stmt {
-	t := d.n.Values[0].DType()
+	t := d.Instr.Acc
 	var body []loop.Stmt
 	define := func(name string, from loop.Mem, pixel, tap int64) te.Expr {
 		from.Index = d.at(from.Index, sym.Add(first, sym.Const(pixel)), tap)
-		body = append(body, loop.Def{Name: name, Init: match.AsF32(from)})
+		init := te.Expr(from)
+		if !d.Instr.InHalves() {
+			init = match.AsF32(from)
+		}
+		body = append(body, loop.Def{Name: name, Init: init})
 		return loop.Ref{Name: name, Type: t}
 	}
 	weights, xs := map[int64]te.Expr{}, map[int64]te.Expr{}
@@ -216,10 +224,10 @@ func (d *directTiles) sums(first sym.Expr, pixels int64, name func(string, int64
 // costlyFLOPs is more than what a pixel's results take in a tile: others are computed one by one.
 const costlyFLOPs = 8
 
-// costly reports whether the results take so much that code for each pixel of a tile would be large, and what a loop over them takes little beside.
-func (d *directTiles) costly() bool {
+// costly reports whether results take so much that code for each pixel of a tile would be large, and what a loop over them takes little beside.
+func costly(results []te.Expr) bool {
 	flops := int64(0)
-	for _, r := range d.n.Results {
+	for _, r := range results {
 		te.Walk(r, func(e te.Expr) {
 			if c, ok := e.(te.Call); ok {
 				if row := scalar.Lookup(c.Fn); row != nil {
@@ -253,6 +261,9 @@ func (d *directTiles) stores(pixel sym.Expr, sum te.Expr) []loop.Stmt {
 	m := map[string]sym.Expr{d.pixel.Var: pixel}
 	for i, r := range n.Results {
 		n.Results[i] = loop.SubstIndices(r, m, n.Facts)
+	}
+	if t := d.n.Values[0].DType(); sum.DType() != t {
+		sum = te.Fn(t, "cast", sum)
 	}
 	return n.Stores(func(int) te.Expr { return sum }, n.At.Subst(m, n.Facts))
 }

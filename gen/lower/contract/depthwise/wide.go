@@ -4,14 +4,13 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/lower"
-	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/nest"
 	"rules_dnn/gen/te"
 )
 
 // widen lets results read constants of 16 bits, of which a row needs the same for each pixel, as float32.
 func (d *direct) widen(env *lower.Env) {
-	_, operands := contract.WidenConstants(d.Block)
+	_, operands := d.Widened(d.Block)
 	for i, v := range operands {
 		if from := d.Block.Operands[i]; v != from {
 			narrow := d.n.In[i]

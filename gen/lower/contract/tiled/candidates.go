@@ -35,7 +35,7 @@ func Candidates(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 			return nil, err // whatever the layouts
 		}
 	}
-	c := Lay(b, env)
+	c := LayHalves(b, env)
 	if c == nil {
 		return nil, nil
 	}
@@ -51,7 +51,7 @@ func Candidates(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 			continue
 		}
 		if i > 0 {
-			c = Lay(b, env)
+			c = LayHalves(b, env)
 			if p, _ = c.Plan(env, &t); p == nil {
 				continue
 			}

@@ -72,7 +72,10 @@ func (c *Laid) newCopy(p *Tiling) *Padding {
 	if x.Guard != nil {
 		x.Default = te.Number(c.X.Type, 0)
 	}
-	k.Stage.Results = []te.Expr{match.AsF32(x)}
+	k.Stage.Results = []te.Expr{x}
+	if c.Converts() {
+		k.Stage.Results[0] = match.AsF32(x)
+	}
 	return k
 }
 

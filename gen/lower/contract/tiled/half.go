@@ -3,7 +3,9 @@ package tiled
 import (
 	"math"
 
+	"rules_dnn/gen/block"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/lower"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/sym"
 	"rules_dnn/gen/te"
@@ -13,8 +15,21 @@ import (
 // result channels. W does where the micro-kernel loads it, if the processor does that beside the products, since half the bytes
 // come from memory then; else when it is packed.
 
+// LayHalves returns what Lay does. It chooses an instruction that adds in f16 if the chip has one,
+// the target allows it, and the block multiplies f16.
+func LayHalves(b *block.Block, env *lower.Env) *Laid {
+	c := Lay(b, env)
+	if c == nil {
+		return nil
+	}
+	if row := env.Target.Halves(); row != nil && c.X.Type == ir.F16 && c.Weights.Type == ir.F16 && c.outPiece%row.Lanes == 0 && c.inPiece%row.Lanes == 0 {
+		c.Instr = row
+	}
+	return c
+}
+
 // Converts reports whether a task widens what it reads of X first.
-func (c *Laid) Converts() bool { return c.X.Type != ir.F32 }
+func (c *Laid) Converts() bool { return c.X.Type != c.Instr.X }
 
 // stepOf is how far apart the elements lie that an index reads along some axes, and its copy needs: more than 1 where a convolution
 // of one point skips some. Copies for guards have all, around which these put zeros.
@@ -42,7 +57,7 @@ const wideWeights = 32 << 10
 // PackedType returns the type of the packed weights. Pruned weights, which are stored without
 // zeros to take few bytes, keep their type on every processor.
 func (c *Laid) PackedType() ir.DType {
-	if c.Kept > 0 {
+	if c.Kept > 0 || c.Instr.InHalves() {
 		return c.Weights.Type
 	}
 	few := c.Window || int64(ir.F32.Size())*c.kSteps()*c.Channels*max(c.Groups, 1) <= wideWeights

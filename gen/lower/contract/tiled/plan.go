@@ -140,7 +140,10 @@ func (c *Laid) chooseTile(p *Tiling, env *lower.Env, want *micro.Tile) []micro.T
 	choice := micro.NewTiled(c.Target, c.Instr, p.X, p.Pixels)
 	choice.Groups, choice.PerBlock, choice.Steps, choice.Packing = groups, c.ChannelBlock/p.Lanes, c.kSteps(), env.Packing
 	choice.Runs, choice.MostWide = c.runsOf(p)
-	if choice.Stored = contract.InMemory(c.PackedType()); choice.Stored != ir.Invalid && !c.Blocked() {
+	if c.PackedType() != c.Instr.W {
+		choice.Stored = contract.InMemory(c.PackedType())
+	}
+	if choice.Stored != ir.Invalid && !c.Blocked() {
 		choice.Apart = c.rowBytes()
 	}
 	if n, known := p.Pixels.Const(); known && c.Converts() && !p.copied && !c.Window && choice.Runs <= 1 {
@@ -170,7 +173,7 @@ func (c *Laid) rowBytes() int64 {
 	if c.Pixel < 0 || match.DimOf(c.X, c.Block.Stage.Axes[c.Pixel].Var) == len(c.X.Index)-1 {
 		return 0
 	}
-	n := int64(ir.F32.Size())
+	n := int64(c.Instr.X.Size())
 	for _, k := range c.kAxes() {
 		n *= k.extent
 	}

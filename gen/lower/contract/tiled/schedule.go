@@ -30,11 +30,11 @@ func (c *Laid) Proposal(p *Tiling, env *lower.Env) *lower.Proposal {
 	s, at, task := c.schedule(p, w)
 	if c.copy != nil {
 		n := out.AddStage(c.copy.Stage, c.copy.Schedule(sched.Ref{Stage: 1, Loop: at}, task, c.Nest.Facts))
-		x = te.FromStage(n, ir.F32, c.copy.Index...)
+		x = te.FromStage(n, c.Instr.X, c.copy.Index...)
 	}
 	x.Guard, x.Default = nil, nil // it always holds, or zeros were copied
 	st.Reduce = c.Reduce
-	st.Values = []te.Expr{te.Fn(ir.F32, "mul", x, match.AsF32(te.Operand(c.PackedOperand(), w.to, w.Index...)))}
+	st.Values = []te.Expr{te.Fn(ir.F32, "mul", match.AsF32(x), match.AsF32(te.Operand(c.PackedOperand(), w.to, w.Index...)))}
 	out.AddStage(&st, s)
 	c.Values(&out.Sched, w, env.Layouts)
 	return out
@@ -43,11 +43,11 @@ func (c *Laid) Proposal(p *Tiling, env *lower.Env) *lower.Proposal {
 // Operands are the block's, of which W is packed; it gives the results that read them.
 func (c *Laid) Operands(out *lower.Proposal, w *PackedWeights) []te.Expr {
 	n, weights := c.PackedOperand(), c.W.Source.N
-	results, operands := contract.WidenConstants(c.Block)
+	results, operands := c.Widened(c.Block)
 	for i, v := range operands {
 		if i != n {
 			out.AddOperand(v, func(b *block.Block) *ir.Value {
-				_, widened := contract.WidenConstants(b)
+				_, widened := c.Widened(b)
 				return widened[i]
 			})
 		}
@@ -98,12 +98,17 @@ func (c *Laid) schedule(p *Tiling, w *PackedWeights) (s sched.Stage, innermost s
 // registerTile is how a micro-kernel computes the innermost loops.
 func (c *Laid) registerTile(p *Tiling, w *PackedWeights) *sched.Tile {
 	t := &sched.Tile{Row: c.Instr.Name, X: p.X}
+	if c.Instr.InHalves() && c.kSteps() > contract.HalfBlock {
+		t.Block = contract.HalfBlock
+	}
 	if c.Window {
 		return t
 	}
 	t.Ahead, t.AheadX = micro.Prefetch(c.Target, c.Instr, w.to, c.kSteps(), contract.Streamed(w.to, p.Vectors, p.Groups, p.apart), p.apart, p.k)
 	t.Ahead = c.Given.Or(vary.Ahead, t.Ahead)
-	t.Skips = c.skips(p)
+	if t.Block == 0 {
+		t.Skips = c.skips(p)
+	}
 	if p.apart || p.Packing.Lanes == p.TileLanes {
 		t.Next = micro.NextW(c.Target, t, w.to, c.kSteps()*p.TileLanes)
 	}

@@ -122,7 +122,7 @@ func ownSpace(b *block.Block, env *lower.Env) *params.Space {
 
 // varied is the kernel of the parameters that are given, or none; an error where they are none of the block's.
 func varied(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	c := Lay(b, env)
+	c := LayHalves(b, env)
 	if c == nil || c.anchor() != env.Given.Algorithm {
 		return nil, nil
 	}

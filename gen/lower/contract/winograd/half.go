@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/weights"
 	"rules_dnn/gen/scalar"
 	wino "rules_dnn/gen/winograd"
@@ -23,6 +25,9 @@ const mostGrowth = 2.25
 // filterType is the type of a transform's filters, of weights in a constant.
 func (w *filtering) filterType(f *wino.Transform, weights *ir.Value, known *weights.Magnitudes) (ir.DType, error) {
 	t := weights.Type
+	if w.Instr.InHalves() {
+		return t, nil
+	}
 	if t == ir.F32 || f.Filters().Results > halfResults || !w.Target.LoadsConvert(t) {
 		return ir.F32, nil
 	}
@@ -34,6 +39,24 @@ func (w *filtering) filterType(f *wino.Transform, weights *ir.Value, known *weig
 		return ir.F32, err
 	}
 	return t, nil
+}
+
+// addedResults is the maximum number of results along an axis of a transform whose products are
+// added in f16. Trained networks had small errors (docs/measurements/arm_instructions.md).
+const addedResults = 4
+
+// addInHalves chooses an instruction that adds in f16 if the target allows it and f16 can represent
+// the transformed filters.
+func addInHalves(c *contract.Contraction, f *wino.Transform, env *lower.Env) error {
+	row := env.Target.Halves()
+	if row == nil || c.X.Type != ir.F16 || c.Weights.Type != ir.F16 || f.Filters().Results > addedResults || c.ChannelBlock%row.Lanes != 0 {
+		return nil
+	}
+	most, err := env.Magnitudes.Of(c.Weights.Const)
+	if err == nil && float64(most)*mostGrowth <= scalar.Greatest(ir.F16) {
+		c.Instr = row
+	}
+	return err
 }
 
 // putFilter stores an element of filters.

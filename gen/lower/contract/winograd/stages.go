@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/workgroup"
 	"rules_dnn/gen/sched"
@@ -69,7 +68,7 @@ func (s *staged) at(own ...sym.Expr) []sym.Expr { return append(te.AxisVars(s.ot
 // all are the stages, in their order.
 func (s *staged) all() []*te.Stage {
 	var results []te.Expr
-	results, s.filtering.operands = contract.WidenConstants(s.Block)
+	results, s.filtering.operands = s.Widened(s.Block)
 	return []*te.Stage{s.columns(), s.inputs(), s.products(), s.sums(), s.square(), s.block(results)}
 }
 
@@ -80,11 +79,27 @@ func (s *staged) work() *sched.Work {
 	return &sched.Work{Facts: s.facts, Operands: operands, Stages: s.stages}
 }
 
+// from returns an element of a stage as f32.
+func (s *staged) from(stage int, at ...sym.Expr) te.Expr {
+	return match.AsF32(te.FromStage(stage, s.Instr.Acc, at...))
+}
+
+// kept returns values in the type that stages store: f16 if products are added in f16.
+func (s *staged) kept(all []te.Expr) []te.Expr {
+	out := slices.Clone(all)
+	for i, e := range out {
+		if s.Instr.InHalves() {
+			out[i] = te.Fn(s.Instr.Acc, "cast", e)
+		}
+	}
+	return out
+}
+
 // columns transforms each column of a tile's inputs.
 func (s *staged) columns() *te.Stage {
 	axes := append(s.axes(constAxis(pointAxis, s.n), constAxis(secondAxis, s.n), te.Axis{Var: tileRowAxis, Extent: s.tiles[0]}, te.Axis{Var: tileColAxis, Extent: s.tiles[1]}), s.deep...)
 	return &te.Stage{Name: "columns", Axes: append(axes, constAxis(inputAxis, s.blocks*s.Contraction.ChannelBlock)),
-		Results: []te.Expr{workgroup.Choice(sym.Var(pointAxis), combined(wino.Rows(s.f.B), s.input))}}
+		Results: []te.Expr{workgroup.Choice(sym.Var(pointAxis), s.kept(combined(wino.Rows(s.f.B), s.input)))}}
 }
 
 // input is X at row i of a tile's points.
@@ -135,10 +150,10 @@ func (s *staged) inputs() *te.Stage {
 	t := sym.Var(tileAxis)
 	input := func(i int) te.Expr {
 		at := s.at(sym.Var(pointAxis), sym.Const(int64(i)), sym.FloorDiv(t, s.tiles[1], nil), sym.Mod(t, s.tiles[1], nil))
-		return te.FromStage(columnStage, ir.F32, append(append(at, te.AxisVars(s.deep)...), sym.Var(inputAxis))...)
+		return s.from(columnStage, append(append(at, te.AxisVars(s.deep)...), sym.Var(inputAxis))...)
 	}
 	return &te.Stage{Name: "inputs", Axes: append(axes, constAxis(inputAxis, s.blocks*s.Contraction.ChannelBlock)),
-		Results: []te.Expr{workgroup.Choice(sym.Var(secondAxis), combined(wino.Rows(s.f.B), input))}}
+		Results: []te.Expr{workgroup.Choice(sym.Var(secondAxis), s.kept(combined(wino.Rows(s.f.B), input)))}}
 }
 
 // filters is the transformed constant: of each point and input channel those of all result channels.
@@ -162,7 +177,7 @@ func (s *staged) filters() *ir.Value {
 func (s *staged) products() *te.Stage {
 	q := sym.Var(pointAxis)
 	sum := append(append([]te.Axis{}, s.deep...), constAxis(inputAxis, s.blocks*s.Contraction.ChannelBlock))
-	x := te.FromStage(inputStage, ir.F32, append(s.at(sym.FloorDiv(q, sym.Const(s.n), nil), sym.Mod(q, sym.Const(s.n), nil), sym.Var(tileAxis)), te.AxisVars(sum)...)...)
+	x := s.from(inputStage, append(s.at(sym.FloorDiv(q, sym.Const(s.n), nil), sym.Mod(q, sym.Const(s.n), nil), sym.Var(tileAxis)), te.AxisVars(sum)...)...)
 	point := []sym.Expr{q}
 	if s.f.Of != nil {
 		point = []sym.Expr{sym.FloorDiv(q, sym.Const(s.n), nil), sym.Mod(q, sym.Const(s.n), nil)}
@@ -173,7 +188,7 @@ func (s *staged) products() *te.Stage {
 	}
 	u := match.AsF32(te.Operand(s.Contraction.W.Source.N, s.stored, at...))
 	return &te.Stage{Name: "products", Axes: s.axes(constAxis(pointAxis, s.points), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()), Reduce: sum,
-		Combine: te.Sum(ir.F32), Values: []te.Expr{te.Fn(ir.F32, "mul", x, u)}, Results: []te.Expr{te.Acc{Type: ir.F32}}}
+		Combine: te.Sum(ir.F32), Values: []te.Expr{te.Fn(ir.F32, "mul", x, u)}, Results: s.kept([]te.Expr{te.Acc{Type: ir.F32}})}
 }
 
 func (s *staged) resultChannels() te.Axis {
@@ -184,19 +199,19 @@ func (s *staged) resultChannels() te.Axis {
 func (s *staged) sums() *te.Stage {
 	sum := func(i int) te.Expr {
 		q := sym.Add(sym.Const(int64(i)*s.n), sym.Var(secondAxis))
-		return te.FromStage(productStage, ir.F32, s.at(q, sym.Var(tileAxis), sym.Var(resultAxis))...)
+		return s.from(productStage, s.at(q, sym.Var(tileAxis), sym.Var(resultAxis))...)
 	}
 	return &te.Stage{Name: "sums", Axes: s.axes(constAxis(pointAxis, s.m), constAxis(secondAxis, s.n), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()),
-		Results: []te.Expr{workgroup.Choice(sym.Var(pointAxis), combined(wino.Columns(s.f.A), sum))}}
+		Results: []te.Expr{workgroup.Choice(sym.Var(pointAxis), s.kept(combined(wino.Columns(s.f.A), sum)))}}
 }
 
 // square completes the transform of each tile's sums.
 func (s *staged) square() *te.Stage {
 	half := func(i int) te.Expr {
-		return te.FromStage(sumStage, ir.F32, s.at(sym.Var(pointAxis), sym.Const(int64(i)), sym.Var(tileAxis), sym.Var(resultAxis))...)
+		return s.from(sumStage, s.at(sym.Var(pointAxis), sym.Const(int64(i)), sym.Var(tileAxis), sym.Var(resultAxis))...)
 	}
 	return &te.Stage{Name: "results", Axes: s.axes(constAxis(pointAxis, s.m), constAxis(secondAxis, s.m), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()),
-		Results: []te.Expr{workgroup.Choice(sym.Var(secondAxis), combined(wino.Columns(s.f.A), half))}}
+		Results: []te.Expr{workgroup.Choice(sym.Var(secondAxis), s.kept(combined(wino.Columns(s.f.A), half)))}}
 }
 
 // block is the block's stage, of the tiles' results.
@@ -209,7 +224,7 @@ func (s *staged) block(results []te.Expr) *te.Stage {
 	for _, r := range results {
 		st.Results = append(st.Results, te.Map(r, func(e te.Expr) te.Expr {
 			if _, ok := e.(te.Acc); ok {
-				return te.FromStage(resultStage, ir.F32, at...)
+				return s.from(resultStage, at...)
 			}
 			return e
 		}))

@@ -76,15 +76,23 @@ func sizes(of []int) []int64 {
 
 // rowBytes is how far apart the rows of a tile lie in what is transformed, where tiles widen W and have many rows for that.
 func (w *filtering) rowBytes() int64 {
-	if contract.InMemory(w.stored) == ir.Invalid {
+	if w.widened() == ir.Invalid {
 		return 0
 	}
 	return int64(ir.F32.Size()) * w.k
 }
 
+// widened returns the type of filters that tiles widen, or Invalid if they do not.
+func (w *filtering) widened() ir.DType {
+	if w.stored == w.Instr.W {
+		return ir.Invalid
+	}
+	return contract.InMemory(w.stored)
+}
+
 // choice is what a register tile is chosen for, of so many tiles and blocks of channels.
 func (w *filtering) choice(tiles, blocks int64, packing *weights.Packing) *micro.Tiled {
-	out := &micro.Tiled{T: w.Target, Instr: w.Instr, X: w.Instr.Broadcaster(w.k), Pixels: tiles, Groups: blocks, PerBlock: w.ChannelBlock / w.Instr.Lanes, Steps: w.k, Stored: contract.InMemory(w.stored), Apart: w.rowBytes(), Packing: packing}
+	out := &micro.Tiled{T: w.Target, Instr: w.Instr, X: w.Instr.Broadcaster(w.k), Pixels: tiles, Groups: blocks, PerBlock: w.ChannelBlock / w.Instr.Lanes, Steps: w.k, Stored: w.widened(), Apart: w.rowBytes(), Packing: packing}
 	if _, known := w.count.Const(); !known {
 		out.Most = micro.MostRows
 	}

@@ -127,7 +127,7 @@ func (w *filtering) propose(env *lower.Env, space func() *params.Space) (*lower.
 			return nil
 		}
 		return func() ([]*ir.Value, error) {
-			_, in := contract.WidenConstants(b)
+			_, in := w.Widened(b)
 			in[n] = w.packFilters(b.Operands[n])
 			return append(in, b.Results...), nil
 		}
@@ -153,6 +153,9 @@ func newFiltering(b *block.Block, env *lower.Env, f *wino.Transform) (*filtering
 	c := contract.Recognise(b, env.Target)
 	if c == nil || c.Window || c.PackedOperand() != c.W.Source.N || c.Groups > 1 || c.InReduce < 0 || lower.ReadsImages(b, env.Layouts) {
 		return nil, nil
+	}
+	if err := addInHalves(c, f, env); err != nil {
+		return nil, err
 	}
 	w := &filtering{Contraction: c, f: f, lay: env.Layouts, facts: env.Symbols}
 	if env.Layouts(b.Operands[c.X.Source.N]) != layout.Blocked(c.InChannel, c.ChannelBlock) || !w.findSlides() {
