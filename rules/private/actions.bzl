@@ -256,7 +256,7 @@ def _declare_variants(ctx, base, variants):
         for chip in variants
     ]
 
-def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", calibration = None, c = False, remote = [], skeleton = False, observe = False):
+def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, shards, options, warnings, tuning = None, candidate = 0, variants = [], device = None, precision = "fp32", accumulation = "fp32", calibration = None, c = False, remote = [], skeleton = False, observe = False):
     """Declares the action that compiles a network to sources.
 
     Args:
@@ -278,6 +278,7 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
       variants: DnnChipInfos of additional chips, the least capable first.
       device: the File of facts of an OpenCL device that runs blocks beside the chip, or None.
       precision: the type that stores floats: fp32 (the network's own types), fp16 or bf16.
+      accumulation: the type that adds products: fp32, or with precision fp16 also fp16.
       calibration: the File of inputs that show which values leave the range of fp16, or None.
       c: whether dnnc writes the chip's kernels in C.
       remote: Hexagon versions whose skeleton libraries the sources call, the least capable first.
@@ -343,6 +344,8 @@ def run_compile(ctx, base, graph, chip, api, prefix, namespace, header, embed, s
         args.add("--observe")
     if precision != "fp32":
         args.add(precision, format = "--precision=%s")
+    if accumulation != "fp32":
+        args.add(accumulation, format = "--accumulation=%s")
     if calibration:
         args.add(calibration, format = "--calibration=%s")
     if candidate:

@@ -11,6 +11,7 @@ _BACKENDS = ["cpu", "hvx", "opencl"]
 
 # Options that the rules pass to dnnc themselves, so that dnnc_opts must not have them.
 _RULE_OPTIONS = [
+    "accumulation",
     "api",
     "calibration",
     "candidate",
@@ -108,6 +109,26 @@ def check_precision(precision, pruning, backend, calibration):
         _fail("precision", precision, "OpenCL kernels can skip the weights that %s drops only if they are f32; 16-bit kernels compute with all weights: leave out precision, pruning, or backend = \"opencl\"" % pruning.label)
     if precision not in _PRECISIONS:
         _fail("precision", precision, "write \"fp32\" to keep the network's own types, or \"fp16\" or \"bf16\" to store f32 values and weights in 16 bits")
+
+# Types in which kernels of processors may add products.
+_ACCUMULATIONS = ["fp32", "fp16"]
+
+def check_accumulation(accumulation, precision, backend):
+    """Fails unless the type of sums is known and the model's other attributes allow it.
+
+    Args:
+      accumulation: the attribute's value.
+      precision: the attribute's value.
+      backend: the attribute's value.
+    """
+    if accumulation not in _ACCUMULATIONS:
+        _fail("accumulation", accumulation, "write \"fp32\" to compute and sum in f32, or \"fp16\" to multiply and add in f16 on chips with instructions for it")
+    if accumulation == "fp32":
+        return
+    if backend != "cpu":
+        _fail("accumulation", accumulation, "only kernels of processors add in f16, and the model has backend = \"%s\": leave accumulation out, or leave backend out" % backend)
+    if precision != "fp16":
+        _fail("accumulation", accumulation, "it adds products of values that are stored in f16, and the model has precision = \"%s\": write precision = \"fp16\", or leave accumulation out" % precision)
 
 def check_device(backend, device, variants):
     """Fails if device or variants contradict the backend.

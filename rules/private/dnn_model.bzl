@@ -48,6 +48,7 @@ def dnn_model(
         backend = "cpu",
         device = None,
         pruning = None,
+        accumulation = "fp32",
         api = None,
         c_prefix = None,
         calibration = None,
@@ -97,7 +98,7 @@ def dnn_model(
         stub also includes the model for the processor, which runs if no DSP is available and
         create()'s options ask for it. variants, tuning, NAME.tune and weights = "file" apply to
         the processor's model only. precision = "fp16", precision = "bf16" and NAME_bench are
-        refused.
+        refused. "opencl" and "hvx" refuse accumulation = "fp16".
       device: for backend = "opencl", a JSON file of facts of the devices to make kernels for,
         such as those in @rules_dnn//platforms/devices. Default: opencl_buffers.json there, for
         any device.
@@ -108,6 +109,15 @@ def dnn_model(
         stride 1 along rows skip each filter's own dropped weights. Other layers skip weights that
         are dropped at the same position in all of 8 or 16 neighboring filters. The number is 16
         with AVX-512, as in a default build for x86-64.
+      accumulation: "fp32" (the default) sums products in f32. "fp16", only with precision = "fp16",
+        is for chips with instructions for arithmetic of f16: arm64_fp16, arm64_i8mm and each named
+        ARM processor. Their kernels multiply and add in f16: blocks of up to 128 products, and then
+        the sums of the blocks. Other operators whose operands are all f16, such as additions and
+        sigmoids, compute in f16, too. A number beyond 65504 becomes
+        infinite, and results are less exact: check the accuracy on your own data. If the library
+        has variants, other chips compute and sum in f32. It is an error if no chip of the library
+        has such instructions, or with backend = "opencl" or "hvx". The manifest has the type of
+        sums, and the number of steps that add in f16 (precision).
       api: name of the header, without .h. Default: name. Targets with the same api have the same
         headers, C names and namespaces, so a select() may choose among them.
       c_prefix: prefix of the C names. Default: package and api, such as app_model for //app:model.
@@ -130,25 +140,25 @@ def dnn_model(
       external_data: files of the ONNX model's external data, in the directories that the model
         names.
       precision: "fp32" (the default) keeps the network's own types. "fp16" stores f32 values and
-        weights in 16 bits, half the memory, and computes and sums in f32. Inputs and outputs keep
-        their types. Small weights of a node and weights of depthwise convolutions may be packed
-        as f32. These values stay in f32: values that 16 bits cannot represent; inputs that are
-        only added, such as masks; squares of numbers of unknown size; and values that
-        `calibration` shows to leave the range. The manifest lists them with the reasons
-        (precision). No finite number becomes infinite: a result outside the range becomes its
-        limit, 65504. Infinities and NaNs stay, and f16 values of the network itself follow ONNX.
-        "bf16" is the same with bf16, which has f32's range and 8 binary digits. If all chips of
-        the library have instructions that multiply pairs of bf16 and sum in f32, kernels use
-        them, also for a network whose own floats are bf16. Such chips are x86_64_zen4 and
-        x86_64_zen5 (AVX512-BF16), x86_64_sapphire_rapids (AMX) and arm64_i8mm (FEAT_BF16). These
-        instructions sum in a different order, round differently and treat denormal numbers as
-        zeros, regardless of keep_denormals. On
-        other chips and with backend = "opencl", bf16 is widened to f32. The manifest has the
-        types of storage, products and sums, and the number of kernels with such instructions.
-        Quantized networks are refused, because their integers are smaller already. With pruning,
-        kernels that skip dropped weights store the remaining ones in 16 bits, widen them to f32,
-        and use no instructions for pairs of bf16. With pruning and backend = "opencl", "fp16" and
-        "bf16" are refused, because OpenCL kernels only skip weights of f32.
+        weights in 16 bits, half the memory, and computes and sums in f32 unless accumulation is
+        "fp16". Inputs and outputs keep their types. Small weights of a node and weights of
+        depthwise convolutions may be packed as f32. These values stay in f32: values that 16 bits
+        cannot represent; inputs that are only added, such as masks; squares of numbers of unknown
+        size; and values that `calibration` shows to leave the range. The manifest lists them with
+        the reasons (precision). Unless accumulation is "fp16", no finite number becomes infinite: a
+        result outside the range becomes its limit, 65504. Infinities and NaNs stay, and f16 values
+        of the network itself follow ONNX. "bf16" is the same with bf16, which has f32's range and 8
+        binary digits. If all chips of the library have instructions that multiply pairs of bf16 and
+        sum in f32, kernels use them, also for a network whose own floats are bf16. Such chips are
+        x86_64_zen4 and x86_64_zen5 (AVX512-BF16), x86_64_sapphire_rapids (AMX) and arm64_i8mm
+        (FEAT_BF16). These instructions sum in a different order, round differently and treat
+        denormal numbers as zeros, regardless of keep_denormals. On other chips and with backend =
+        "opencl", bf16 is widened to f32. The manifest has the types of storage, products and sums,
+        and the number of kernels with such instructions. Quantized networks are refused, because
+        their integers are smaller already. With pruning, kernels that skip dropped weights store
+        the remaining ones in 16 bits, widen them to f32, and use no instructions for pairs of bf16.
+        With pruning and backend = "opencl", "fp16" and "bf16" are refused, because OpenCL kernels
+        only skip weights of f32.
       shards: the number of C++ files that the kernels are split into, 1 to 256. Bazel compiles
         them in parallel. Default: 8.
       tuning: the record that NAME.tune wrote. A record that has only one chip, or device, is an
@@ -167,6 +177,7 @@ def dnn_model(
       **kwargs: attributes common to all rules.
     """
     model = dict(
+        accumulation = accumulation,
         api = api,
         backend = backend,
         c_prefix = c_prefix,

@@ -43,6 +43,7 @@ def _program(ctx, number, record):
         warnings = "none",  # the model's own build prints them
         candidate = number,
         precision = model.precision,
+        accumulation = model.accumulation,
         calibration = model.calibration,
         tuning = record,
         variants = model.variants,  # the program measures the variant that the machine runs, with the library's layouts

@@ -7,7 +7,7 @@ load("//rules:providers.bzl", "DnnChipInfo", "DnnGraphInfo", "DnnModelInfo", "Dn
 load(":actions.bzl", "DNNC_EXEC_GROUPS", "run_compile", "run_graph")
 load(":cc.bzl", "archive_with", "compile_and_link")
 load(":cc_found.bzl", "check_cc_toolchain")
-load(":check.bzl", "check_api", "check_backend", "check_bare", "check_device", "check_dims", "check_external", "check_options", "check_precision", "check_remote", "check_shards", "check_src", "check_variants")
+load(":check.bzl", "check_accumulation", "check_api", "check_backend", "check_bare", "check_device", "check_dims", "check_external", "check_options", "check_precision", "check_remote", "check_shards", "check_src", "check_variants")
 load(":dnn_chip.bzl", "CHIP_TYPE")
 load(":dnn_skeleton.bzl", "REMOTE_ATTRS", "skeletons_of")
 load(":names.bzl", "c_prefix")
@@ -85,6 +85,7 @@ def _check(ctx):
     check_backend(ctx.attr.backend)
     check_device(ctx.attr.backend, ctx.attr.device, [] if ctx.attr.chip_variants else ctx.attr.variants)
     check_precision(ctx.attr.precision, ctx.attr.pruning, ctx.attr.backend, ctx.attr.calibration)
+    check_accumulation(ctx.attr.accumulation, ctx.attr.precision, ctx.attr.backend)
     check_shards(ctx.attr.shards)
     check_dims(ctx.attr.dims)
     check_options(ctx.attr.dnnc_opts)
@@ -120,6 +121,7 @@ def _dnn_model_impl(ctx):
         warnings = ctx.attr._warnings[BuildSettingInfo].value,
         device = _device(ctx),
         precision = ctx.attr.precision,
+        accumulation = ctx.attr.accumulation,
         calibration = ctx.file.calibration,
         c = bare,
     )
@@ -165,6 +167,7 @@ def _dnn_model_impl(ctx):
             weights = files.weights,
         ),
         ModelPartsInfo(
+            accumulation = ctx.attr.accumulation,
             api = names.api,
             c_prefix = names.prefix,
             calibration = ctx.file.calibration,
@@ -192,6 +195,10 @@ dnn_model_rule = rule(
     implementation = _dnn_model_impl,
     doc = "Compiles a network for the platform it is built for.",
     attrs = REMOTE_ATTRS | RUNTIME_ATTRS | {
+        "accumulation": attr.string(
+            default = "fp32",
+            doc = "fp32: products are summed in f32. fp16: with precision = \"fp16\", chips with instructions for it multiply and add in f16.",
+        ),
         "api": attr.string(
             doc = "Name of the generated header, without .h. Default: the target's name.",
         ),

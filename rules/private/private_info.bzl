@@ -3,6 +3,7 @@
 ModelPartsInfo = provider(
     doc = "Inputs and options of compiling a model, for rules that compile it with other options.",
     fields = {
+        "accumulation": "string: the type that adds products.",
         "api": "string: the header's name, without .h.",
         "c_prefix": "string: prefix of C names.",
         "calibration": "File: inputs that show which values leave the range of fp16, or None.",

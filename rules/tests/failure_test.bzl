@@ -38,6 +38,26 @@ _no_cc_test = analysistest.make(
 
 # For each case: attributes of dnn_model, and texts that the message must contain.
 _CASES = {
+    "accumulation": (
+        {"accumulation": "half", "precision": "fp16"},
+        ["accumulation = \"half\"", "write \"fp32\"", "\"fp16\""],
+    ),
+    "accumulation_of_bf16": (
+        {"accumulation": "fp16", "precision": "bf16"},
+        ["accumulation = \"fp16\"", "the model has precision = \"bf16\"", "write precision = \"fp16\", or leave accumulation out"],
+    ),
+    "accumulation_of_fp32": (
+        {"accumulation": "fp16"},
+        ["accumulation = \"fp16\"", "the model has precision = \"fp32\"", "write precision = \"fp16\", or leave accumulation out"],
+    ),
+    "accumulation_of_hvx": (
+        {"accumulation": "fp16", "backend": "hvx", "precision": "fp16"},
+        ["accumulation = \"fp16\"", "only kernels of processors add in f16", "backend = \"hvx\"", "leave accumulation out"],
+    ),
+    "accumulation_of_opencl": (
+        {"accumulation": "fp16", "backend": "opencl", "precision": "fp16"},
+        ["accumulation = \"fp16\"", "only kernels of processors add in f16", "backend = \"opencl\"", "leave accumulation out"],
+    ),
     "api": ({"api": "../net"}, ["api = \"../net\"", "write letters, digits"]),
     "backend_none": ({"backend": "gpu"}, ["backend = \"gpu\"", "write \"cpu\", \"hvx\" or \"opencl\""]),
     "calibration_of_bf16": (
@@ -87,6 +107,7 @@ _CASES = {
     "option_of_rule": ({"dnnc_opts": ["--out=x"]}, ["dnnc_opts = \"--out=x\"", "leave it out"]),
     "option_of_rule_remote": ({"dnnc_opts": ["--remote=v68"]}, ["dnnc_opts = \"--remote=v68\"", "use the rule's attributes"]),
     "option_of_rule_skeleton": ({"dnnc_opts": ["--skeleton"]}, ["dnnc_opts = \"--skeleton\"", "use the rule's attributes"]),
+    "option_of_rule_accumulation": ({"dnnc_opts": ["--accumulation=fp16"]}, ["dnnc_opts = \"--accumulation=fp16\"", "use the rule's attributes"]),
     "option_of_rule_calibration": ({"dnnc_opts": ["--calibration=x"]}, ["dnnc_opts = \"--calibration=x\"", "use the rule's attributes"]),
     "option_of_rule_precision": ({"dnnc_opts": ["--precision=fp16"]}, ["dnnc_opts = \"--precision=fp16\"", "use the rule's attributes"]),
     "precision": ({"precision": "half"}, ["precision = \"half\"", "write \"fp32\"", "\"fp16\"", "\"bf16\""]),

@@ -341,6 +341,7 @@ def _fixtures():
     dnn_model(
         name = "selected",
         src = _for_cpu("data/model.onnx", ":imported"),
+        accumulation = _for_cpu("fp16", "fp32"),
         api = _for_cpu("small", "large"),
         backend = _for_cpu("cpu", "cpu"),
         c_prefix = _for_cpu("s", None),
@@ -389,7 +390,7 @@ def model_test_suite(name):
     _select_arm64_test(
         name = "model_select_arm64_test",
         target_under_test = ":selected",
-        want = ["--src=rules/tests/data/model.onnx", "--graph=rules/tests/selected/small.graph.txt", "--api=small", "--prefix=s", "--namespace=s", "--shards=1", "--precision=fp16", "--calibration=rules/tests/data/images.bin", "-a", "--weights=embed"],
+        want = ["--src=rules/tests/data/model.onnx", "--graph=rules/tests/selected/small.graph.txt", "--api=small", "--prefix=s", "--namespace=s", "--shards=1", "--precision=fp16", "--accumulation=fp16", "--calibration=rules/tests/data/images.bin", "-a", "--weights=embed"],
     )
     _select_x86_64_test(
         name = "model_select_x86_64_test",

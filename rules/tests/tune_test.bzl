@@ -40,8 +40,8 @@ def _programs_impl(ctx):
     env = analysistest.begin(ctx)
     actions = analysistest.target_actions(env)
     compiling = [action.argv for action in actions if action.mnemonic == "DnnCompile"]
-    got = [[arg for arg in argv if "--calibration" in arg or "--candidate" in arg or "--precision" in arg or "--tuning" in arg or "--weights" in arg or "disable" in arg] for argv in compiling]
-    want = [["--weights=file", "--precision=fp16", "--calibration=rules/tests/data/images.bin", "--candidate=%d" % (i + 1), "-disable=winograd"] for i in range(_CANDIDATES)]
+    got = [[arg for arg in argv if "--accumulation" in arg or "--calibration" in arg or "--candidate" in arg or "--precision" in arg or "--tuning" in arg or "--weights" in arg or "disable" in arg] for argv in compiling]
+    want = [["--weights=file", "--precision=fp16", "--accumulation=fp16", "--calibration=rules/tests/data/images.bin", "--candidate=%d" % (i + 1), "-disable=winograd"] for i in range(_CANDIDATES)]
     asserts.equals(env, want, got)
     asserts.equals(env, [], [action.mnemonic for action in actions if action.mnemonic == "DnnGraph"], "the network is imported once, for the model")
     links = [action for action in actions if action.mnemonic == "CppLink"]
@@ -97,6 +97,7 @@ def tune_test_suite(name):
     dnn_model(
         name = "tuned",
         src = "data/model.onnx",
+        accumulation = "fp16",
         calibration = "data/images.bin",
         dnnc_opts = ["-disable=winograd"],
         precision = "fp16",
@@ -119,6 +120,7 @@ def tune_test_suite(name):
     dnn_model(
         name = "untuned",
         src = "data/model.onnx",
+        accumulation = "fp16",
         calibration = "data/images.bin",
         dnnc_opts = ["-disable=winograd"],
         precision = "fp16",
