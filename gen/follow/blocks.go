@@ -99,8 +99,7 @@ func (f *follower) blocksTo(c *stage, t loop.Tile, b *blocks) []loop.Stmt {
 	at := sym.Var(elementVar)
 	sums := &accumulators{bufs: []*loop.Buffer{t.Acc}, index: at}
 	out := f.inBlocks(c, t, b, sums)
-	sum := sums.read(c, 0).(te.Call).Args[0] // without the conversion to the stage's type
-	return append(out, eachSum(t.Micro, loop.Store{Buf: to, Index: sym.Add(first, at), Value: sum}))
+	return append(out, eachSum(t.Micro, loop.Store{Buf: to, Index: sym.Add(first, at), Value: sums.sum(0)}))
 }
 
 // blockCalls makes the calls of a tile for blocks.

@@ -21,18 +21,25 @@ type accumulators struct {
 	before *loop.Buffer
 }
 
+// read returns sum k in the type of the stage's values.
 func (a *accumulators) read(c *stage, k int) te.Expr {
 	if a.bufs == nil {
 		return loop.Ref{Name: a.names[k], Type: c.te.Values[k].DType()}
 	}
-	sum, from := te.Expr(loop.Mem{Buf: a.bufs[k], Index: a.index}), a.bufs[k].Type
-	if a.before != nil {
-		sum = te.Fn(from, "add", loop.Mem{Buf: a.before, Index: a.index}, sum)
-	}
-	if t := c.te.Values[k].DType(); from != t { // the instruction adds in f16
+	sum := a.sum(k)
+	if t := c.te.Values[k].DType(); sum.DType() != t { // the instruction adds in f16
 		return te.Fn(t, "cast", sum)
 	}
 	return sum
+}
+
+// sum returns the sum of array k in the array's type.
+func (a *accumulators) sum(k int) te.Expr {
+	last := loop.Mem{Buf: a.bufs[k], Index: a.index}
+	if a.before == nil {
+		return last
+	}
+	return te.Fn(last.Buf.Type, "add", loop.Mem{Buf: a.before, Index: a.index}, last)
 }
 
 func (a *accumulators) write(k int, v te.Expr) loop.Stmt {

@@ -38,11 +38,11 @@ func halfContractions() map[string]contraction {
 			"%y ?[*] = Clip.13(%c)\noutput %y\n", true},
 		"a maximum": {conv("1, 24, 12, 12", "24, 24, 1, 1", "") + "%y ?[*] = MaxPool.22(%c) {kernel_shape = [3, 3], strides = [2, 2]}\noutput %y\n", true},
 	}
-	constants := []string{"constant W", "constant X", "groups that are not full", "transposed", "pointwise", "pointwise in steps", "a window", "padded", "few channels", "dilated in steps",
+	inHalves := []string{"constant W", "constant X", "computed W", "both, not full", "a long sum", "a batch", "broadcast", "heads", "groups that are not full", "transposed", "pointwise", "pointwise in steps", "a window", "padded", "few channels", "dilated in steps",
 		"groups", "one axis", "three axes", "depthwise", "many sizes"}
 	for name, c := range pairContractions() {
 		if name != "widened" && name != "to f32" { // which convert bf16
-			all[name] = contraction{strings.ReplaceAll(c.graph, "bf16", "f32"), slices.Contains(constants, name)}
+			all[name] = contraction{strings.ReplaceAll(c.graph, "bf16", "f32"), slices.Contains(inHalves, name)}
 		}
 	}
 	return all

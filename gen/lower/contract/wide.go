@@ -97,7 +97,3 @@ func wideConstant(v *ir.Value) *ir.Value {
 	})
 	return ir.ConstValue(v.Name+".f32", t)
 }
-
-// HalfBlock is the maximum number of products in a block of a sum in f16. By the model of package
-// follow, such a block has a relative error of about 2^-11 * sqrt(128/6).
-const HalfBlock = 128

@@ -24,6 +24,18 @@ func pairs(m *match.Match, t *target.Target) []*instr.Row {
 	return slices.DeleteFunc(t.Pairs(ir.F32), func(r *instr.Row) bool { return r.X != x.Load.Type || r.W != w.Load.Type })
 }
 
+// halves returns the instruction that adds products of f16 in f16, if the target allows it and both
+// factors are f16 as they are stored.
+func halves(m *match.Match, t *target.Target) []*instr.Row {
+	row := t.Halves()
+	for _, f := range m.Factors {
+		if row == nil || f.Load.Type != ir.F16 || f.Computed != nil {
+			return nil
+		}
+	}
+	return []*instr.Row{row}
+}
+
 // instructions are those that may compute products of floats, and of bytes.
 func instructions(m *match.Match, t *target.Target) []*instr.Row {
 	for _, f := range m.Factors {
@@ -41,7 +53,7 @@ func instructions(m *match.Match, t *target.Target) []*instr.Row {
 	}
 	switch row := t.Tile(ir.F32); {
 	case m.Sum() == ir.F32 && row != nil:
-		return []*instr.Row{row}
+		return append(halves(m, t), row)
 	case m.Sum() == ir.I32 && len(m.Reduce) > 0:
 		return t.Dots(ir.I32)
 	}
@@ -75,22 +87,24 @@ func (p *product) findInstruction(rows []*instr.Row) {
 	}
 }
 
-// kinds are a chip's instructions, of which products of each kind are candidates of their own: those that multiply vectors and add in accumulators, those
-// that multiply matrices, and each by itself of those that add in 16 bits first, as what they cost depends on the weights.
+// kinds groups instructions by kind. Each kind has a candidate of its own: instructions that multiply
+// vectors, those that multiply matrices, and each of those that add in f16 or in integers of 16 bits.
 func kinds(rows []*instr.Row) [][]*instr.Row {
 	var vectors, matrices []*instr.Row
-	var narrow [][]*instr.Row
+	var apart [][]*instr.Row
 	for _, r := range rows {
 		switch {
 		case r.Narrow > 0:
-			narrow = append(narrow, []*instr.Row{r})
+			apart = append(apart, []*instr.Row{r})
 		case r.Matrix > 0:
 			matrices = append(matrices, r)
+		case r.InHalves():
+			apart = append(apart, []*instr.Row{r})
 		default:
 			vectors = append(vectors, r)
 		}
 	}
-	return slices.DeleteFunc(append([][]*instr.Row{vectors, matrices}, narrow...), func(of []*instr.Row) bool { return of == nil })
+	return slices.DeleteFunc(append([][]*instr.Row{vectors, matrices}, apart...), func(of []*instr.Row) bool { return of == nil })
 }
 
 // kind distinguishes kernels of one block: of matrices or of vectors, and those whose lanes lie apart in the row-major result, as another kernel has
@@ -102,6 +116,9 @@ func (p *product) kind() string {
 	}
 	if p.instr.InPairs() {
 		kind += " in pairs"
+	}
+	if p.instr.InHalves() {
+		kind += " in f16"
 	}
 	if p.instr.Matrix > 0 {
 		kind += " of matrices"

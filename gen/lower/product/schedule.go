@@ -2,6 +2,7 @@ package product
 
 import (
 	"rules_dnn/gen/lower"
+	"rules_dnn/gen/lower/contract"
 	"rules_dnn/gen/lower/match"
 	"rules_dnn/gen/lower/micro"
 	"rules_dnn/gen/lower/vars"
@@ -36,7 +37,7 @@ func (p *product) schedule(env *lower.Env) *lower.Proposal {
 	l.columns = sym.Scale(sym.CeilDiv(p.column.Extent, sym.Const(l.width), env.Symbols), l.width)
 	l.shareColumns()
 	st := *p.Stage
-	c := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.choice.X}}
+	c := sched.Stage{At: sched.Root, Tile: &sched.Tile{Row: p.instr.Name, X: p.choice.X, Block: contract.BlockOf(p.instr, p.choice.Steps)}}
 	c.Loops = l.outer()
 	st.Values = []te.Expr{l.multiplied()}
 	st.Results = l.corrected()

@@ -46,7 +46,7 @@ func newDirect(b *block.Block, env *lower.Env) (*direct, error) {
 // addsInHalves reports whether sums have few enough products for f16, and registers still hold them
 // when results are computed.
 func addsInHalves(c *tiled.Laid) bool {
-	return match.PointsOf(c.Reduce) <= contract.HalfBlock && !costly(c.Block.Stage.Results)
+	return contract.BlockOf(c.Instr, match.PointsOf(c.Reduce)) == 0 && !costly(c.Block.Stage.Results)
 }
 
 // allFloats reports whether all values of the block are floats that registers hold as float32, and no result binds integers.

@@ -22,7 +22,7 @@ func LayHalves(b *block.Block, env *lower.Env) *Laid {
 	if c == nil {
 		return nil
 	}
-	if row := env.Target.Halves(); row != nil && c.X.Type == ir.F16 && c.Weights.Type == ir.F16 && c.outPiece%row.Lanes == 0 && c.inPiece%row.Lanes == 0 {
+	if row := c.Halves(); row != nil && c.outPiece%row.Lanes == 0 && c.inPiece%row.Lanes == 0 {
 		c.Instr = row
 	}
 	return c

@@ -97,10 +97,7 @@ func (c *Laid) schedule(p *Tiling, w *PackedWeights) (s sched.Stage, innermost s
 
 // registerTile is how a micro-kernel computes the innermost loops.
 func (c *Laid) registerTile(p *Tiling, w *PackedWeights) *sched.Tile {
-	t := &sched.Tile{Row: c.Instr.Name, X: p.X}
-	if c.Instr.InHalves() && c.kSteps() > contract.HalfBlock {
-		t.Block = contract.HalfBlock
-	}
+	t := &sched.Tile{Row: c.Instr.Name, X: p.X, Block: contract.BlockOf(c.Instr, c.kSteps())}
 	if c.Window {
 		return t
 	}

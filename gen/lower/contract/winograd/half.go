@@ -48,8 +48,8 @@ const addedResults = 4
 // addInHalves chooses an instruction that adds in f16 if the target allows it and f16 can represent
 // the transformed filters.
 func addInHalves(c *contract.Contraction, f *wino.Transform, env *lower.Env) error {
-	row := env.Target.Halves()
-	if row == nil || c.X.Type != ir.F16 || c.Weights.Type != ir.F16 || f.Filters().Results > addedResults || c.ChannelBlock%row.Lanes != 0 {
+	row := c.Halves()
+	if row == nil || f.Filters().Results > addedResults || c.ChannelBlock%row.Lanes != 0 {
 		return nil
 	}
 	most, err := env.Magnitudes.Of(c.Weights.Const)

@@ -134,9 +134,7 @@ func (s *places) products() sched.Stage {
 	k := []loop.KLoop{{Extent: s.k, XStep: 1, WStep: s.packed.Lanes}}
 	out.Tile.Ahead, out.Tile.AheadX = micro.Prefetch(s.Target, s.Instr, s.stored, s.k, contract.Streamed(s.stored, s.Vectors, s.own(), false), false, k)
 	out.Tile.Ahead = s.given.Or(vary.Ahead, out.Tile.Ahead)
-	if s.Instr.InHalves() && s.k > contract.HalfBlock {
-		out.Tile.Block = contract.HalfBlock
-	}
+	out.Tile.Block = contract.BlockOf(s.Instr, s.k)
 	if s.packed.Lanes == s.tileLanes {
 		out.Tile.Next = micro.NextW(s.Target, out.Tile, s.stored, s.k*s.tileLanes)
 	}
