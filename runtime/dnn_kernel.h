@@ -392,8 +392,60 @@ DNN_MATH_FN V logistic_half(V x) {
   return broadcast_half<V>(0.0625f) / fused(broadcast_half<V>(0.0625f), p, power);
 }
 
-static inline dnn_f16x8 logistic(dnn_f16x8 x) { return logistic_half(x); }
-static inline dnn_f16x4 logistic(dnn_f16x4 x) { return logistic_half(x); }
+// exp2m1_half returns 2^y - 1 for y from -14 to 14. y is n + r, and n is an integer. 2^r - 1 is a
+// polynomial without a constant, so results near 0 have all digits.
+template <class V>
+DNN_MATH_FN V exp2m1_half(V y) {
+  const V magic = broadcast_half<V>(1551.0f);  // 15 is the exponent of 1
+  const V sum = magic + y;
+  with_lanes<uint16_t, V> bits;
+  __builtin_memcpy(&bits, &sum, sizeof bits);
+  bits <<= 10;
+  V power;
+  __builtin_memcpy(&power, &bits, sizeof power);
+  const V r = y - (sum - magic);
+  V p = fused(broadcast_half<V>(0x1.f1p-3f), r, broadcast_half<V>(0x1.ca4p-5f));
+  p = fused(broadcast_half<V>(0x1.63p-1f), r, p);
+  return fused(power - broadcast_half<V>(1.0f), product(r, p), power);
+}
+
+// signed_half returns x with the sign of y.
+template <class V>
+DNN_MATH_FN V signed_half(V x, V y) {
+  with_lanes<uint16_t, V> a, b;
+  __builtin_memcpy(&a, &x, sizeof a);
+  __builtin_memcpy(&b, &y, sizeof b);
+  a = (a & 0x7fff) | (b & 0x8000);
+  __builtin_memcpy(&x, &a, sizeof x);
+  return x;
+}
+
+// erf_half returns 1 - 2^(-a q), where a is |x| and q a polynomial (least squares, then a search of
+// neighbours). The error is at most 3 units of f16.
+template <class V>
+DNN_MATH_FN V erf_half(V x) {
+  const V a = min(abs(x), broadcast_half<V>(2.703125f));
+  V q = fused(broadcast_half<V>(-0x1.2p-3f), a, broadcast_half<V>(0x1.58cp-6f));  // -q
+  q = fused(broadcast_half<V>(-0x1.d7cp-1f), a, q);
+  q = fused(broadcast_half<V>(-0x1.a0cp+0f), a, q);
+  return signed_half(exp2m1_half(product(a, q)), x);
+}
+
+// tanh_half returns e / (e + 2), where e is e^(2|x|) - 1. The error is at most 4 units of f16.
+template <class V>
+DNN_MATH_FN V tanh_half(V x) {
+  const V a = min(abs(x), broadcast_half<V>(4.6015625f));
+  const V e = exp2m1_half(product(a, broadcast_half<V>(0x1.714p+1f)));
+  return signed_half(e / (e + broadcast_half<V>(2.0f)), x);
+}
+
+#define DNN_HALF_FUNCTIONS(V)                                \
+  static inline V logistic(V x) { return logistic_half(x); } \
+  static inline V erf(V x) { return erf_half(x); }           \
+  static inline V tanh(V x) { return tanh_half(x); }
+DNN_HALF_FUNCTIONS(dnn_f16x8)
+DNN_HALF_FUNCTIONS(dnn_f16x4)
+#undef DNN_HALF_FUNCTIONS
 
 }  // namespace dnn_math
 

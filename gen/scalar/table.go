@@ -65,7 +65,7 @@ var table = []Row{
 	{Name: "log", Arity: 1, Kinds: Floats, ULP: 2, FLOPs: 25, text: function("log", "dnn_math::log", ""),
 		float: impl{map1(log32), map1(log64)}},
 	approximation("log1p", 2, 29, log1p, log1p64),
-	approximation("erf", 2, 30, erf32, erf64),
+	approximation("erf", 2, 30, erf32, erf64).inHalves(3),
 
 	// Trigonometric and hyperbolic functions and their inverses.
 	approximation("sin", 3, 22, sin32, sin64),
@@ -76,7 +76,7 @@ var table = []Row{
 	approximation("atan", 2, 16, atan32, atan64),
 	approximation("sinh", 2, 24, sinh32, sinh64),
 	approximation("cosh", 2, 20, cosh32, cosh64),
-	approximation("tanh", 2, 24, tanh32, tanh64),
+	approximation("tanh", 2, 24, tanh32, tanh64).inHalves(4),
 	approximation("asinh", 3, 35, asinh32, asinh64),
 	approximation("acosh", 3, 35, acosh32, acosh64),
 	approximation("atanh", 3, 32, atanh32, atanh64),
@@ -142,6 +142,12 @@ var table = []Row{
 func approximation(name string, ulp float64, flops int, f32 func(float32) float32, f64 func(float64) float64) Row {
 	return Row{Name: name, Arity: 1, Kinds: Floats, ULP: ulp, FLOPs: flops,
 		text: function(name, "__builtin_"+name, ""), float: impl{map1(f32), map1(f64)}}
+}
+
+// inHalves returns the row with an error bound of its function of f16 (HalfULP).
+func (r Row) inHalves(ulp float64) Row {
+	r.HalfULP = ulp
+	return r
 }
 
 func compare(name, op string, kinds Kinds, f32 func(a, b float32) bool, f64 func(a, b float64) bool,

@@ -130,7 +130,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	out, err = run(m)
 	require.NoError(t, err, "other networks stay in the file")
-	assert.Equal(t, "18 ceilings hold\n", out)
+	assert.Equal(t, "24 ceilings hold\n", out)
 
 	other := m
 	other.check = func(*options) (versions, error) { return versions{"clang 20", "qemu 7"}, nil }
@@ -146,6 +146,11 @@ func TestRun(t *testing.T) {
 	require.ErrorIs(t, err, skip{"no QEMU"})
 	_, err = run(m, "--only=vgg")
 	require.ErrorContains(t, err, "--only=vgg --chips= select none of the networks")
+}
+
+func TestOptions(t *testing.T) {
+	assert.Equal(t, "--chip=arm64", key{"resnet50", "arm64"}.options())
+	assert.Equal(t, "--chip=arm64_cortex_a76 --precision=fp16 --accumulation=fp16", key{"resnet50", "arm64_cortex_a76:fp16"}.options())
 }
 
 func TestParse(t *testing.T) {

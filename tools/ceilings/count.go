@@ -70,7 +70,7 @@ func count(o *options, keys []key) (map[key]a64count.Record, error) {
 	}
 	var list strings.Builder
 	for _, k := range keys {
-		fmt.Fprintf(&list, "%s.onnx --chip=%s --count-json=%s\n", k.network, k.chip, countsFile(work, k))
+		fmt.Fprintf(&list, "%s.onnx %s --count-json=%s\n", k.network, k.options(), countsFile(work, k))
 	}
 	if err := os.WriteFile(work+"/list.txt", []byte(list.String()), 0o666); err != nil {
 		return nil, err
@@ -92,6 +92,15 @@ func count(o *options, keys []key) (map[key]a64count.Record, error) {
 		counts[k] = r
 	}
 	return counts, nil
+}
+
+// options are those of compare for the chip.
+func (k key) options() string {
+	chip, t, typed := strings.Cut(k.chip, ":")
+	if !typed {
+		return "--chip=" + chip
+	}
+	return fmt.Sprintf("--chip=%s --precision=%s --accumulation=%s", chip, t, t)
 }
 
 func countsFile(work string, k key) string {
