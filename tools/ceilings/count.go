@@ -94,7 +94,7 @@ func count(o *options, keys []key) (map[key]a64count.Record, error) {
 	return counts, nil
 }
 
-// options are those of compare for the chip.
+// options returns the options of compare for the chip.
 func (k key) options() string {
 	chip, t, typed := strings.Cut(k.chip, ":")
 	if !typed {

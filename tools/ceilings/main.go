@@ -36,7 +36,7 @@ options:
 // networks are what is counted, slowest first.
 var networks = []string{"distilbert", "resnet50", "efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "squeezenet1_1"}
 
-// chips are the chips of networks in f32, and, with a type, of networks that are stored and added in it.
+// chips are of networks in f32 or, with a type after the name, of networks that add in this type.
 var chips = []string{"arm64", "arm64_cortex_a78", "arm64_cortex_a55", "arm64_cortex_a76:fp16"}
 
 type options struct {
