@@ -3,7 +3,6 @@ package modeltest
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -140,7 +139,7 @@ func TestPairContractions(t *testing.T) {
 				got, err := run.Program(p, InputsOf(p, inputs))
 				require.NoError(t, err, name)
 				for k, w := range exact {
-					assertNear(t, w, got[k], name)
+					assertWithin(t, w, got[k], tolerances[ir.BF16], name)
 				}
 				cases, wants = append(cases, cpptest.Case{Name: name, Program: p, Dims: map[string]int64{"N": 7}, Inputs: InputsOf(p, inputs)}), append(wants, got)
 			}
@@ -207,7 +206,7 @@ func TestRandomPairs(t *testing.T) {
 			got, err := run.Program(p, InputsOf(p, r.inputs))
 			require.NoError(t, err, name)
 			for i, w := range want {
-				assertNear(t, w, got[i], name)
+				assertWithin(t, w, got[i], tolerances[ir.BF16], name)
 			}
 			cases, wants = append(cases, cpptest.Case{Name: name, Program: p, Dims: r.env, Inputs: InputsOf(p, r.inputs)}), append(wants, got)
 			break
@@ -221,7 +220,7 @@ func TestRandomPairs(t *testing.T) {
 	for i, got := range cpptest.Run(t, "../..", cases, zen4.Copts...) {
 		require.Zero(t, got.Status, cases[i].Name)
 		for k, w := range wants[i] {
-			assertNear(t, w, got.Outputs[k], cases[i].Name)
+			assertWithin(t, w, got.Outputs[k], tolerances[ir.BF16], cases[i].Name)
 		}
 	}
 }
@@ -231,19 +230,4 @@ func inPairs(k *loop.Kernel) bool {
 	found := false
 	loop.Tiles(k.Body, func(x loop.Tile) { found = found || x.Micro.Instr.InPairs() })
 	return found
-}
-
-// assertNear compares numbers, by the greatest.
-func assertNear(t *testing.T, want, got *ir.Tensor, name string) {
-	t.Helper()
-	most := 0.0
-	for i := range want.Len() {
-		most = max(most, math.Abs(elementAt(want, i)))
-	}
-	for i := range want.Len() {
-		x, y := elementAt(want, i), elementAt(got, i)
-		if d := math.Abs(x - y); x != y && !(math.IsNaN(x) && math.IsNaN(y)) && !(d <= tolerances[ir.BF16]*most) {
-			require.Failf(t, "differs", "%s: element %d is %g, and %g by stages", name, i, y, x)
-		}
-	}
 }
