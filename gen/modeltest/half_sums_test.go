@@ -45,6 +45,9 @@ func halfContractions() map[string]contraction {
 			all[name] = contraction{strings.ReplaceAll(c.graph, "bf16", "f32"), slices.Contains(inHalves, name)}
 		}
 	}
+	for _, name := range []string{"constant W", "computed W", "padded", "pointwise", "depthwise"} {
+		all[name+" of a network in f16"] = contraction{strings.ReplaceAll(pairContractions()[name].graph, "bf16", "f16"), true}
+	}
 	return all
 }
 

@@ -181,13 +181,15 @@ func narrowFloats(s *State) (err error) {
 	if s.Precision, err = precision.Run(s.Graph, s.Store, s.Calibration); err != nil {
 		return err
 	}
-	if s.Store == ir.BF16 {
+	switch {
+	case s.Store == ir.BF16:
 		s.sumInPairs()
-	}
-	if s.Store == ir.F16 && s.SumHalves {
+	case s.SumHalves:
 		if err := s.sumInHalves(); err != nil {
 			return err
 		}
+	case s.Precision.Nodes == 0: // the network is f16 already, and its sums stay f32
+		return precision.ErrNothing
 	}
 	return shape.Infer(s.Graph)
 }

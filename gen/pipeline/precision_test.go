@@ -14,6 +14,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/passes/precision"
 	"rules_dnn/gen/plan"
 	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/shape"
@@ -147,6 +148,30 @@ func TestSumHalves(t *testing.T) {
 		require.NoError(t, s.SetChips(all))
 		through(t, s)
 		assert.Equal(t, &c.want, s.Program.Precision, "%v", c.chips)
+	}
+}
+
+// TestSumHalvesOfHalves checks that products of a network in f16 are added in f16 if that is
+// allowed. Otherwise the precision changes nothing, which is an error.
+func TestSumHalvesOfHalves(t *testing.T) {
+	for _, allowed := range []bool{true, false} {
+		s := parse(t, `graph "g" opset 18 {
+input %x f16[64, 256]
+input %w f16[256, 64]
+%y ?[*] = MatMul.13(%x, %w)
+output %y
+}`)
+		s.Store, s.SumHalves = ir.F16, allowed
+		require.NoError(t, s.SetChips([]*target.Target{chipstest.Target(t, "arm64_fp16")}))
+		_, err := Run(GraphPasses, s, Options{})
+		require.NoError(t, err)
+		_, err = Run(CompilePasses, s, Options{})
+		if !allowed {
+			require.ErrorIs(t, err, precision.ErrNothing)
+			continue
+		}
+		require.NoError(t, err)
+		assert.Equal(t, &plan.Precision{Storage: "f16", Product: "f16", Accumulator: "f16", Halves: 1}, s.Program.Precision)
 	}
 }
 

@@ -11,6 +11,7 @@
 package precision
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -34,6 +35,9 @@ type Report struct {
 
 // Kept is a node that gives f32, and the reason.
 type Kept struct{ Node, Why string }
+
+// ErrNothing: the network has no values of f32 to store, and none of the type.
+var ErrNothing = errors.New("no node of the network computes f32 that could be stored in 16 bits; leave the precision out")
 
 // Run changes the graph, whose values of f32 are stored in the type. Samples, if there are some, show which values leave the range of f16.
 func Run(g *ir.Graph, to ir.DType, inputs []samples.Input) (*Report, error) {
@@ -63,7 +67,7 @@ func Run(g *ir.Graph, to ir.DType, inputs []samples.Input) (*Report, error) {
 	}
 	g.Nodes = h.nodes
 	if h.report.Nodes == 0 && !h.has() {
-		return nil, fmt.Errorf("no node of the network computes f32 that could be stored in 16 bits; leave the precision out")
+		return nil, ErrNothing
 	}
 	return h.report, nil
 }
@@ -79,10 +83,11 @@ func check(g *ir.Graph) error {
 	return nil
 }
 
-// has reports whether the network itself has floats of bf16, of which products may be summed in pairs then.
+// has reports whether the network has values of the type already. Its kernels may then add products
+// in pairs or in f16.
 func (h *halves) has() bool {
-	return h.to == ir.BF16 && slices.ContainsFunc(h.g.Nodes, func(n *ir.Node) bool {
-		return slices.ContainsFunc(n.Inputs, func(v *ir.Value) bool { return v != nil && v.Type == ir.BF16 })
+	return slices.ContainsFunc(h.g.Nodes, func(n *ir.Node) bool {
+		return slices.ContainsFunc(n.Inputs, func(v *ir.Value) bool { return v != nil && v.Type == h.to })
 	})
 }
 
