@@ -336,13 +336,13 @@ DNN_MATH_FN V fmin(V x, V y) {
 }
 #endif
 
-// max and min return NaN if either operand is NaN, and y if the operands are equal.
+// max and min return NaN if either operand is NaN, and y if the operands are equal. On 64-bit ARM,
+// vectors of floats order -0 before +0 instead: an instruction does, and networks do not tell the
+// zeros apart.
 template <class V>
 DNN_MATH_FN V max(V x, V y) {
 #if defined(__aarch64__)
-  if constexpr (four_floats<V>) {
-    if (known(y) && to_bits(y[0]) != to_bits(-0.0f)) return fmax(x, y);
-  }
+  if constexpr (four_floats<V>) return fmax(x, y);
 #endif
   return x != x ? x : greater(x, y);
 }
@@ -350,9 +350,7 @@ DNN_MATH_FN V max(V x, V y) {
 template <class V>
 DNN_MATH_FN V min(V x, V y) {
 #if defined(__aarch64__)
-  if constexpr (four_floats<V>) {
-    if (known(y) && to_bits(y[0]) != to_bits(0.0f)) return fmin(x, y);
-  }
+  if constexpr (four_floats<V>) return fmin(x, y);
 #endif
   return x != x ? x : lesser(x, y);
 }

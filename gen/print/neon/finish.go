@@ -190,7 +190,6 @@ func (f *finder) node(e te.Expr, next *int) (int, bool) {
 		return f.load(x, n)
 	case te.Call:
 		row := scalar.Lookup(x.Fn)
-		var last *float32
 		out := loop.FinishNode{Kind: loop.FinishComputed}
 		for _, a := range x.Args {
 			n, ok := f.node(a, next)
@@ -198,12 +197,8 @@ func (f *finder) node(e te.Expr, next *int) (int, bool) {
 				return 0, false
 			}
 			out.Args = append(out.Args, n)
-			last = nil
-			if c := f.out.Nodes[n]; c.Kind == loop.FinishConst {
-				last = &c.Value
-			}
 		}
-		if out.Op = row.A64(last); out.Op == "" || x.Type != f.of {
+		if out.Op = row.A64(); out.Op == "" || x.Type != f.of {
 			return 0, false
 		}
 		return f.add(out), true
