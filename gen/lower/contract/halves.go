@@ -18,8 +18,8 @@ func (c *Contraction) Halves() *instr.Row {
 	return c.Target.Halves()
 }
 
-// BlockOf returns the number of products in each block of a sum of k products (sched.Tile.Block), or
-// 0 for one block.
+// BlockOf returns the number of products in a block of a sum of k products (sched.Tile.Block), or 0
+// for one block.
 func BlockOf(r *instr.Row, k int64) int64 {
 	if r.InHalves() && k > halfBlock {
 		return halfBlock
