@@ -2,6 +2,7 @@ package modeltest
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -94,6 +95,29 @@ func TestHalfContractions(t *testing.T) {
 			assertWithin(t, w, got.Outputs[k], 0x1p-9, cases[i].Name)
 		}
 	}
+}
+
+// TestLargeHalves: transforms of Winograd's algorithm do not leave the range of f16 if inputs and
+// results are far from its end. Those of F(4,3) would make these inputs up to 32 times as large.
+func TestLargeHalves(t *testing.T) {
+	c := contraction{"const @large f32[] = {12000}\nconst @small f32[] = {0.02}\ninput %x f32[1, 64, 14, 14]\ninput %kw f32[32, 64, 3, 3]\n" +
+		"%l ?[*] = Mul.14(%x, @large)\n%w ?[*] = Mul.14(%kw, @small)\n" +
+		"%y ?[*] = Conv.22(%l, %w) {pads = [1, 1, 1, 1]}\noutput %y\n", true}
+	g, inputs := c.filledWithNumbers(t)
+	exact, err := interp.Graph(g, inputs)
+	require.NoError(t, err)
+	found := map[string]bool{}
+	for k := range 24 {
+		g, _ := c.filledWithNumbers(t)
+		p, err := compile(&pipeline.State{Graph: g, Target: chipstest.Target(t, "arm64_cortex_a76"), Store: ir.F16, SumHalves: true, Candidate: k}, nil)
+		require.NoError(t, err)
+		kernel := halvesOf(p)
+		found[kernel] = true
+		got, err := run.Program(p, InputsOf(p, inputs))
+		require.NoError(t, err, kernel)
+		assertWithin(t, exact[0], got[0], 0x1p-6, kernel)
+	}
+	assert.Subset(t, slices.Collect(maps.Keys(found)), []string{"winograd F(2,3)", "winograd F(4,3)"})
 }
 
 // TestRandomHalves: random graphs stored in f16 compute in f16 nearly what they compute in f32, and

@@ -109,6 +109,39 @@ func New(results, taps int) *Transform {
 	return t
 }
 
+// Growth returns the least k for which no row of B has a Euclidean norm over 2^k. So transformed
+// inputs have standard deviations of up to 2^k times those of inputs of random signs, along an axis.
+func (t *Transform) Growth() int {
+	k := 0
+	for _, row := range t.B {
+		squares := new(big.Rat)
+		for _, x := range row {
+			squares.Add(squares, new(big.Rat).Mul(x, x))
+		}
+		for squares.Cmp(rat(1<<(2*k), 1)) > 0 {
+			k++
+		}
+	}
+	return k
+}
+
+// Times returns the matrix times 2^k.
+func (m Matrix) Times(k int) Matrix {
+	by := rat(1, 1)
+	if k < 0 {
+		by.SetFrac64(1, 1<<-k)
+	} else {
+		by.SetInt64(1 << k)
+	}
+	out := zeros(len(m), len(m[0]))
+	for i := range m {
+		for j := range m[i] {
+			out[i][j].Mul(m[i][j], by)
+		}
+	}
+	return out
+}
+
 func zeros(rows, columns int) Matrix {
 	m := make(Matrix, rows)
 	for i := range m {

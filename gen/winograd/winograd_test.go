@@ -140,6 +140,26 @@ func TestFilterRows(t *testing.T) {
 
 func abs(x float32) float32 { return max(x, -x) }
 
+func TestGrowth(t *testing.T) {
+	for m, want := range map[int]int{2: 1, 4: 2, 6: 3} {
+		f := New(m, 3)
+		require.Equal(t, want, f.Growth(), "%s", f)
+		for _, row := range f.B.Times(-want) {
+			squares := 0.0
+			for _, x := range row {
+				v, _ := x.Float64()
+				squares += v * v
+			}
+			assert.LessOrEqual(t, squares, 1.0, "%s", f)
+		}
+		for i, row := range f.A.Times(3) {
+			for j, x := range row {
+				assert.Zero(t, x.Cmp(new(big.Rat).Mul(f.A[i][j], rat(8, 1))), "%s", f)
+			}
+		}
+	}
+}
+
 // TestError bounds what each transform loses in float32, relative to the root of the mean of the
 // squares of what it computes: sums of 64 channels of 3x3 windows of numbers in [-1, 1).
 func TestError(t *testing.T) {

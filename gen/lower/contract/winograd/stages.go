@@ -95,11 +95,21 @@ func (s *staged) kept(all []te.Expr) []te.Expr {
 	return out
 }
 
+// scaled returns a matrix times 2^k if products are added in f16. F(4,3) makes inputs up to 32 times
+// as large, and sums grow, too. So the first transform of inputs divides by the growth along both axes,
+// and each transform of sums multiplies by the growth along one.
+func (s *staged) scaled(m wino.Matrix, k int) wino.Matrix {
+	if !s.Instr.InHalves() {
+		return m
+	}
+	return m.Times(k)
+}
+
 // columns transforms each column of a tile's inputs.
 func (s *staged) columns() *te.Stage {
 	axes := append(s.axes(constAxis(pointAxis, s.n), constAxis(secondAxis, s.n), te.Axis{Var: tileRowAxis, Extent: s.tiles[0]}, te.Axis{Var: tileColAxis, Extent: s.tiles[1]}), s.deep...)
 	return &te.Stage{Name: "columns", Axes: append(axes, constAxis(inputAxis, s.blocks*s.Contraction.ChannelBlock)),
-		Results: []te.Expr{workgroup.Choice(sym.Var(pointAxis), s.kept(combined(wino.Rows(s.f.B), s.input)))}}
+		Results: []te.Expr{workgroup.Choice(sym.Var(pointAxis), s.kept(combined(wino.Rows(s.scaled(s.f.B, -2*s.f.Growth())), s.input)))}}
 }
 
 // input is X at row i of a tile's points.
@@ -202,7 +212,7 @@ func (s *staged) sums() *te.Stage {
 		return s.from(productStage, s.at(q, sym.Var(tileAxis), sym.Var(resultAxis))...)
 	}
 	return &te.Stage{Name: "sums", Axes: s.axes(constAxis(pointAxis, s.m), constAxis(secondAxis, s.n), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()),
-		Results: []te.Expr{workgroup.Choice(sym.Var(pointAxis), s.kept(combined(wino.Columns(s.f.A), sum)))}}
+		Results: []te.Expr{workgroup.Choice(sym.Var(pointAxis), s.kept(combined(wino.Columns(s.scaled(s.f.A, s.f.Growth())), sum)))}}
 }
 
 // square completes the transform of each tile's sums.
@@ -211,7 +221,7 @@ func (s *staged) square() *te.Stage {
 		return s.from(sumStage, s.at(sym.Var(pointAxis), sym.Const(int64(i)), sym.Var(tileAxis), sym.Var(resultAxis))...)
 	}
 	return &te.Stage{Name: "results", Axes: s.axes(constAxis(pointAxis, s.m), constAxis(secondAxis, s.m), te.Axis{Var: tileAxis, Extent: s.count}, s.resultChannels()),
-		Results: []te.Expr{workgroup.Choice(sym.Var(secondAxis), s.kept(combined(wino.Columns(s.f.A), half)))}}
+		Results: []te.Expr{workgroup.Choice(sym.Var(secondAxis), s.kept(combined(wino.Columns(s.scaled(s.f.A, s.f.Growth())), half)))}}
 }
 
 // block is the block's stage, of the tiles' results.
