@@ -419,6 +419,18 @@ static inline dnn_f32x4 dnn_bfdot(dnn_f32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
   __asm__("bfdot %0.4s, %1.8h, %2.8h" : "+w"(a) : "w"(x), "w"(y));
   return a;
 }
+
+// Pair kLane of a register.
+template <int kLane>
+struct dnn_lane {
+  dnn_i32x4 of;
+};
+
+template <int kLane>
+static inline dnn_f32x4 dnn_bfdot(dnn_f32x4 a, dnn_i32x4 x, dnn_lane<kLane> y) {
+  __asm__("bfdot %0.4s, %1.8h, %2.2h[%3]" : "+w"(a) : "w"(x), "w"(y.of), "i"(kLane));
+  return a;
+}
 #endif
 
 #if defined(__ARM_FEATURE_MATMUL_INT8)

@@ -23,7 +23,7 @@ const (
 	Vector   Operand = iota // an element of its own for each lane, as in depthwise convolutions
 	Memory                  // one element for all lanes, which the instruction itself reads from memory
 	Register                // one element for all lanes, copied to each of a register first
-	Lane                    // one lane of a register of neighbours along the reduction
+	Lane                    // one lane, or group of them, of a register of neighbours along the reduction
 	Scalar                  // one group of elements for all lanes, in a register that holds no vector
 )
 
@@ -280,6 +280,9 @@ func (r *Row) Scheduled() bool { return r.text[Assembly] != "" }
 
 // Assembly is the dialect of instructions as assemblers of 64-bit ARM read them.
 const Assembly = "aarch64"
+
+// BeginsSums reports whether assembly has an instruction that begins a sum, without an addition.
+func (r *Row) BeginsSums() bool { return r.text[Assembly+First] != "" }
 
 // Bytes is the size of a register of W.
 func (r *Row) Bytes() int64 { return r.Lanes * r.Group * int64(r.W.Size()) }

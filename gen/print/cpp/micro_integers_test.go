@@ -33,6 +33,13 @@ func integerMicros(row *instr.Row) []*loop.MicroKernel {
 				step *= k[i].Extent
 			}
 			out = append(out, m)
+			if n := len(k); row.Allows(instr.Lane) && (n == 0 || k[n-1].Extent%row.Lanes != 0) {
+				m.X = row.Broadcaster(0)
+			} else if row.Allows(instr.Lane) {
+				register := *m
+				register.X = row.Broadcaster(0)
+				out = append(out, &register)
+			}
 			if row.Allows(instr.Vector) && !row.Blocks {
 				vector := *m
 				vector.X = instr.Vector

@@ -107,15 +107,15 @@ func add(to, from string, n int64) []string {
 // enter sets addresses and counters for the first iteration.
 func (w *writer) enter() {
 	for _, b := range w.bases[2:] {
-		w.lines = append(w.lines, add(b.register, w.operand(b).register, b.at)...)
+		w.lines = append(w.lines, add(b.register, w.first(b).register, b.at)...)
 	}
 	for i, k := range w.loops {
 		w.line("mov %s, #%d", w.counters[i], k.Extent)
 	}
 }
 
-// operand is the base of an operand's first element.
-func (w *writer) operand(of base) base {
+// first is the base of an operand's first element.
+func (w *writer) first(of base) base {
 	if of.x {
 		return w.bases[0]
 	}

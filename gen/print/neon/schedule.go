@@ -182,7 +182,7 @@ func (b *body) turns(x, w int) ([]int, bool) {
 	n := len(b.products)
 	count := map[bool]int{true: x, false: w}
 	start := map[bool]int{true: registers - x - w, false: registers - w}
-	if b.size == 2 { // instructions take lanes of the first registers only
+	if b.size == 2 && b.group == 1 { // instructions take lanes of the first registers only
 		if x > firstRegisters {
 			return nil, false
 		}
