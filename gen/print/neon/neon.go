@@ -41,10 +41,10 @@ type Kernel struct {
 
 // New schedules the micro-kernel of a tile of floats. It reports false, and compilers schedule,
 // if the instruction has no assembly, if loads convert, if there are too few registers, if the kernel
-// fetches into caches, or if it has a single row (memory bounds it).
+// fetches into caches, if it adds to earlier sums, or if it has a single row (memory bounds it).
 func New(t loop.Tile) (*Kernel, bool) {
 	m := t.Micro
-	if !m.Instr.Scheduled() || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0 || m.Rows < 2 || m.Stored != ir.Invalid || m.Kept != nil {
+	if !m.Instr.Scheduled() || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0 || m.Adds || m.Rows < 2 || m.Stored != ir.Invalid || m.Kept != nil {
 		return nil, false
 	}
 	b := newBody(m)

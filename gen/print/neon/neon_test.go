@@ -189,6 +189,7 @@ func TestNotScheduled(t *testing.T) {
 		"weights fetched ahead":      func(m *loop.MicroKernel) { m.PrefetchW = 512 },
 		"rows fetched ahead":         func(m *loop.MicroKernel) { m.PrefetchX = true },
 		"later weights":              func(m *loop.MicroKernel) { m.Fetch = 16 },
+		"sums of earlier points":     func(m *loop.MicroKernel) { m.Adds = true },
 		"later rows":                 func(m *loop.MicroKernel) { m.FetchX = 16 },
 		"a single row":               func(m *loop.MicroKernel) { m.Rows = 1 },
 		"more than all registers":    func(m *loop.MicroKernel) { m.Rows, m.Vectors = 10, 3 },
