@@ -88,6 +88,9 @@ type Row struct {
 	// LastFirst reports that of a group's products the last one is taken in first, Apart that an application sums those with each neighbour of a group by
 	// themselves, from 0 on: accumulators take in what both sums come to. Of integers the order makes no difference.
 	LastFirst, Apart bool
+	// Parts is the number of equal parts of a group that an application takes in sequentially; 0
+	// counts as 1.
+	Parts int64
 	// Odd reports that sums that are not exact round to the neighbour whose last bit is 1.
 	Odd bool
 
@@ -175,7 +178,10 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 		rows = r.High(rows)
 		return rows*vectors + rows + vectors
 	}
-	if r.Scheduled() && !r.Halves && x != Vector {
+	if r.Scheduled() && r.Blocks {
+		return (rows+rows%2)*vectors + (rows+1)/2 + turnsW
+	}
+	if r.Scheduled() && !r.Halves && !r.Blocks && x != Vector {
 		return rows*vectors + rows + turnsW
 	}
 	return r.RegistersCompiled(x, rows, vectors)

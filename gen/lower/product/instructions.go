@@ -75,10 +75,11 @@ func (p *product) findInstruction(rows []*instr.Row) {
 	}
 }
 
-// kinds are a chip's instructions, of which products of each kind are candidates of their own: those that multiply vectors and add in accumulators, those
-// that multiply matrices, and each by itself of those that add in 16 bits first, as what they cost depends on the weights.
+// kinds returns a chip's instructions by kind. Products of each kind are candidates: by vectors, by
+// blocks of two rows, by matrices, and by each instruction that adds in 16 bits first, whose cost
+// depends on the weights.
 func kinds(rows []*instr.Row) [][]*instr.Row {
-	var vectors, matrices []*instr.Row
+	var vectors, blocks, matrices []*instr.Row
 	var narrow [][]*instr.Row
 	for _, r := range rows {
 		switch {
@@ -86,11 +87,13 @@ func kinds(rows []*instr.Row) [][]*instr.Row {
 			narrow = append(narrow, []*instr.Row{r})
 		case r.Matrix > 0:
 			matrices = append(matrices, r)
+		case r.Blocks:
+			blocks = append(blocks, r)
 		default:
 			vectors = append(vectors, r)
 		}
 	}
-	return slices.DeleteFunc(append([][]*instr.Row{vectors, matrices}, narrow...), func(of []*instr.Row) bool { return of == nil })
+	return slices.DeleteFunc(append([][]*instr.Row{vectors, blocks, matrices}, narrow...), func(of []*instr.Row) bool { return of == nil })
 }
 
 // kind distinguishes kernels of one block: of matrices or of vectors, and those whose lanes lie apart in the row-major result, as another kernel has
@@ -102,6 +105,9 @@ func (p *product) kind() string {
 	}
 	if p.instr.InPairs() {
 		kind += " in pairs"
+		if p.instr.Blocks {
+			kind += " by blocks"
+		}
 	}
 	if p.instr.Matrix > 0 {
 		kind += " of matrices"

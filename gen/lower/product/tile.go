@@ -50,7 +50,7 @@ func (p *product) steps() int64 {
 	return steps
 }
 
-// groups is how many groups of neighbours the innermost loop of the sum has; 0 if it has none.
+// groups returns the number of groups of neighbours in the innermost loop of the sum, or 0.
 func (p *product) groups() int64 {
 	if p.group == "" || !p.last && len(p.Reduce) > 1 {
 		return 0

@@ -61,6 +61,9 @@ func integerTiles(row *instr.Row) [][2]int64 {
 	if row.Matrix > 0 {
 		return [][2]int64{{1, 1}, {16, 2}, {17, 2}, {32, 2}, {47, 1}}
 	}
+	if row.Blocks {
+		return [][2]int64{{1, 1}, {3, 1}, {1, 2}, {3, 2}, {4, 2}, {6, 3}}
+	}
 	return [][2]int64{{1, 1}, {3, 1}, {1, 2}, {3, 2}}
 }
 

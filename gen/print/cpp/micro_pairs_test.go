@@ -94,7 +94,7 @@ func whole(x float32) float64 {
 
 // pairsMeaning computes a micro-kernel of an instruction for pairs, as manuals describe the
 // instruction: Intel's manual of instructions, VDPBF16PS and TDPBF16PS, and Arm's Architecture
-// Reference Manual, BFDOT.
+// Reference Manual, BFDOT and BFMMLA.
 func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
 	n := m.Vectors * m.Lanes()
 	acc := make([]float32, m.Rows*n)
@@ -119,7 +119,7 @@ func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
 		}
 		if m.Instr.Odd {
 			for _, p := range all {
-				for g := int64(0); g < m.Instr.Group; g += 2 {
+				for g := int64(0); g < m.Instr.Group; g += 2 { // BFMMLA takes in two pairs
 					both := oddly(float64(oddly(product(p, g), 0)), float64(oddly(product(p, g+1), 0)))
 					acc[i] = oddly(whole(acc[i]), float64(both))
 				}

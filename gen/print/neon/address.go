@@ -32,7 +32,7 @@ func (w *writer) addresses() bool {
 		if w.base(l) == nil {
 			w.bases = append(w.bases, base{x: l.x, at: w.size * l.at, register: w.take()})
 		}
-		halves = halves || l.halves
+		halves = halves || l.halves || l.paired
 	}
 	for _, b := range w.bases {
 		if !addable(b.at) {
@@ -64,7 +64,8 @@ func (w *writer) take() string {
 func (w *writer) base(l *load) *base {
 	for i, b := range w.bases {
 		at := w.size*l.at - b.at
-		if b.x == l.x && reaches(at, l.bytes) && (l.bytes < 16 || reaches(at, 8) && reaches(at+8, 8)) {
+		if b.x == l.x && reaches(at, l.bytes) && (l.bytes < 16 || reaches(at, 8) && reaches(at+8, 8)) &&
+			(!l.paired || reaches(w.size*l.second-b.at, l.bytes)) {
 			return &w.bases[i]
 		}
 	}

@@ -26,8 +26,11 @@ type load struct {
 	first, last int
 	// halves reports that a register of 16 bytes is to be loaded in two, and inHalves that it is.
 	halves, inHalves bool
-	reg              int
-	steps            []step
+	// paired reports that the upper half is of another row, from element 'second' on.
+	paired bool
+	second int64
+	reg    int
+	steps  []step
 }
 
 // step is an instruction of a load, after a product; a negative slot is one of the iteration before.
@@ -126,9 +129,12 @@ func (b *body) take(k loop.KLoop) {
 // order lists the products in the order in which they are computed: each accumulator takes in its points in the
 // order of the loops.
 func (b *body) order() {
-	if b.micro.X == instr.Vector {
+	switch {
+	case b.micro.Instr.Blocks:
+		b.byBlock()
+	case b.micro.X == instr.Vector:
 		b.byAddress()
-	} else {
+	default:
 		b.byPoint()
 	}
 	for i, p := range b.products {

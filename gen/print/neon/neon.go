@@ -48,11 +48,17 @@ func New(t loop.Tile) (*Kernel, bool) {
 		return nil, false
 	}
 	b := newBody(m)
+	if b.unpaired() {
+		return nil, false
+	}
 	w := &writer{body: b}
 	if !w.addresses() || !b.schedule(len(w.advance())) {
 		return nil, false
 	}
 	w.kernel()
+	if m.Instr.Blocks {
+		w.rows()
+	}
 	k := &Kernel{Products: int64(len(b.products))}
 	if t.Finish == nil {
 		w.sums()
@@ -86,7 +92,7 @@ func (w *writer) kernel() {
 	w.enter()
 	first := w.firsts()
 	if first == 0 {
-		for i := range w.micro.Rows * w.micro.Vectors {
+		for i := range w.accumulators() {
 			w.line("movi v%d.2d, #0", w.firstSum+i)
 		}
 	}
@@ -237,7 +243,10 @@ func (w *writer) step(l *load, s step) {
 		bytes = 8
 	}
 	register := fmt.Sprintf("%s%d", map[int64]string{2: "h", 4: "s", 8: "d", 16: "q"}[bytes], l.reg)
-	if s.kind == upper {
+	switch {
+	case s.kind == upper && l.paired:
+		register, at = w.temps[s.temp], w.size*l.second
+	case s.kind == upper:
 		register, at = w.temps[s.temp], at+8
 	}
 	b := w.base(l)
