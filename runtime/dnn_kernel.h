@@ -471,6 +471,25 @@ static inline dnn_f32x4 dnn_bfdot(dnn_f32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
   __asm__("bfdot %0.4s, %1.8h, %2.8h" : "+w"(a) : "w"(x), "w"(y));
   return a;
 }
+
+// Pair kLane of a register.
+template <int kLane>
+struct dnn_lane {
+  dnn_i32x4 of;
+};
+
+template <int kLane>
+static inline dnn_f32x4 dnn_bfdot(dnn_f32x4 a, dnn_i32x4 x, dnn_lane<kLane> y) {
+  __asm__("bfdot %0.4s, %1.8h, %2.2h[%3]" : "+w"(a) : "w"(x), "w"(y.of), "i"(kLane));
+  return a;
+}
+
+// Computes a block of two rows and two lanes from four neighbours of each: as dnn_bfdot from the
+// first pair of these, and then from the second.
+static inline dnn_f32x4 dnn_bfmmla(dnn_f32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
+  __asm__("bfmmla %0.4s, %1.8h, %2.8h" : "+w"(a) : "w"(x), "w"(w));
+  return a;
+}
 #endif
 
 #if defined(__ARM_FEATURE_MATMUL_INT8)
@@ -489,7 +508,9 @@ static inline dnn_i32x4 dnn_usmmla(dnn_i32x4 a, dnn_i32x4 x, dnn_i32x4 w) {
   __asm__("usmmla %0.4s, %1.16b, %2.16b" : "+w"(a) : "w"(x), "w"(w));
   return a;
 }
+#endif
 
+#if defined(__ARM_FEATURE_MATMUL_INT8) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 // Loads eight bytes of each of two rows.
 template <typename V, typename T>
 static inline V dnn_rows(const T* first, const T* second) {
@@ -500,12 +521,14 @@ static inline V dnn_rows(const T* first, const T* second) {
 }
 
 // Return the first and the second row of two blocks.
-static inline dnn_i32x4 dnn_first(dnn_i32x4 a, dnn_i32x4 b) {
-  return dnn_i32x4{a[0], a[1], b[0], b[1]};
+template <typename V>
+static inline V dnn_first(V a, V b) {
+  return V{a[0], a[1], b[0], b[1]};
 }
 
-static inline dnn_i32x4 dnn_second(dnn_i32x4 a, dnn_i32x4 b) {
-  return dnn_i32x4{a[2], a[3], b[2], b[3]};
+template <typename V>
+static inline V dnn_second(V a, V b) {
+  return V{a[2], a[3], b[2], b[3]};
 }
 #endif
 

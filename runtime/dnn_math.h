@@ -1307,15 +1307,43 @@ DNN_MATH_FN halves_of<V> f32_to_f16(V x) {
 
 template <class V>
 DNN_MATH_FN V bf16_to_f32(halves_of<V> h) {
+#if defined(__aarch64__)
+  if constexpr (lanes<V>::count == 4) {
+    V x;
+    __asm__("shll %0.4s, %1.4h, #16" : "=w"(x) : "w"(h));
+    return x;
+  }
+#endif
   return from_bits<V>(zero_extended<V>(h) << 16);
 }
 DNN_MATH_FN float bf16_to_f32(uint16_t h) { return bf16_to_f32<float>(h); }
 
 template <class V>
-DNN_MATH_FN halves_of<V> f32_to_bf16(V x) {
+DNN_MATH_FN halves_of<V> f32_to_bf16_by_integers(V x) {
   typedef bits_of<V> U;
   const U b = to_bits(x), near = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
   return convert<halves_of<V>>((b & 0x7fffffffu) > 0x7f800000u ? (b >> 16 | 0x40u) : near);
+}
+
+// f32_to_bf16 rounds to the nearest bf16. If denormal numbers are zeros in a run, instructions of
+// ARM convert them to zeros.
+template <class V>
+DNN_MATH_FN halves_of<V> f32_to_bf16(V x) {
+#if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+  if constexpr (lanes<V>::count == 1) {
+    __fp16 y;
+    __asm__("bfcvt %h0, %s1" : "=w"(y) : "w"(x));
+    halves_of<V> h;
+    __builtin_memcpy(&h, &y, sizeof h);
+    return h;
+  }
+  if constexpr (lanes<V>::count == 4) {
+    halves_of<V> h;
+    __asm__("bfcvtn %0.4h, %1.4s" : "=w"(h) : "w"(x));
+    return h;
+  }
+#endif
+  return f32_to_bf16_by_integers<V>(x);
 }
 
 // exact_bf16 converts floats that bf16 represents exactly.

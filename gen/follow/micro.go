@@ -42,7 +42,7 @@ func (f *follower) micro(c *stage, i int, x, w loop.Mem) (*loop.MicroKernel, err
 	if !wide.end(m) {
 		return nil, unsuited("the registers of a column of W are not contiguous")
 	}
-	if m.X == instr.Lane && (len(m.K) == 0 || m.K[len(m.K)-1].XStep != 1) {
+	if n := len(m.K); m.X == instr.Lane && (n == 0 || m.K[n-1].XStep != c.row.Group || m.K[n-1].Extent%c.row.Lanes != 0) {
 		return nil, unsuited("the lanes of X are not contiguous along the innermost loop of the sum")
 	}
 	if c.row.Matrix > 0 && !m.ReadsMatrices() {

@@ -23,7 +23,7 @@ const (
 	Vector   Operand = iota // an element of its own for each lane, as in depthwise convolutions
 	Memory                  // one element for all lanes, which the instruction itself reads from memory
 	Register                // one element for all lanes, copied to each of a register first
-	Lane                    // one lane of a register of neighbours along the reduction
+	Lane                    // one lane, or group of them, of a register of neighbours along the reduction
 	Scalar                  // one group of elements for all lanes, in a register that holds no vector
 )
 
@@ -88,6 +88,9 @@ type Row struct {
 	// LastFirst reports that of a group's products the last one is taken in first, Apart that an application sums those with each neighbour of a group by
 	// themselves, from 0 on: accumulators take in what both sums come to. Of integers the order makes no difference.
 	LastFirst, Apart bool
+	// Parts is the number of equal parts of a group that an application takes in sequentially; 0
+	// counts as 1.
+	Parts int64
 	// Odd reports that sums that are not exact round to the neighbour whose last bit is 1.
 	Odd bool
 
@@ -175,7 +178,10 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 		rows = r.High(rows)
 		return rows*vectors + rows + vectors
 	}
-	if r.Scheduled() && !r.Halves && x != Vector {
+	if r.Scheduled() && r.Blocks {
+		return (rows+rows%2)*vectors + (rows+1)/2 + turnsW
+	}
+	if r.Scheduled() && !r.Halves && !r.Blocks && x != Vector {
 		return rows*vectors + rows + turnsW
 	}
 	return r.RegistersCompiled(x, rows, vectors)
@@ -280,6 +286,9 @@ func (r *Row) Scheduled() bool { return r.text[Assembly] != "" }
 
 // Assembly is the dialect of instructions as assemblers of 64-bit ARM read them.
 const Assembly = "aarch64"
+
+// BeginsSums reports whether assembly has an instruction that begins a sum, without an addition.
+func (r *Row) BeginsSums() bool { return r.text[Assembly+First] != "" }
 
 // Bytes is the size of a register of W.
 func (r *Row) Bytes() int64 { return r.Lanes * r.Group * int64(r.W.Size()) }

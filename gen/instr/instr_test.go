@@ -63,6 +63,7 @@ var texts = map[string]string{
 	"vdpbf16ps_x16": "acc = dnn_dpbf16(acc, x[0], b1);", "tdpbf16ps_x16": "dnn_amx_tdpbf16ps<acc, x[0], b1>(tiles);",
 	"smull_i8x4": "acc = dnn_smull(acc, b1, x[0]);", "umull_u8x4": "acc = dnn_umull(acc, b1, x[0]);",
 	"bfdot_x4":  "acc = dnn_bfdot(acc, b1, x[0]);",
+	"bfmmla_x4": "acc = dnn_bfmmla(acc, x[0], b1);",
 	"sdot_i8x4": "acc = dnn_sdot(acc, b1, x[0]);", "udot_u8x4": "acc = dnn_udot(acc, b1, x[0]);",
 	"smmla_i8x4": "acc = dnn_smmla(acc, x[0], b1);", "ummla_u8x4": "acc = dnn_ummla(acc, x[0], b1);", "usmmla_u8i8x4": "acc = dnn_usmmla(acc, x[0], b1);",
 	"mma_f16x2":  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 acc, x[0], b1, acc;",

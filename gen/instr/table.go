@@ -69,8 +69,16 @@ var table = []Row{
 		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.U8, ir.U8), text: cpp("$a = dnn_udot($a, $w, $x);")},
 	// Products of pairs of bf16 (FEAT_BF16, without FEAT_EBF16's mode): both are added, then the
 	// accumulator. Denormal numbers are zeros. The latency is assumed to be that of SDOT.
-	{Name: "bfdot_x4", CPU: "arm64", Feature: "bf16", X: ir.BF16, W: ir.BF16, Acc: ir.F32, Lanes: 4, Group: 2, Broadcast: []Operand{Register},
-		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddBF16, Fused: true, Apart: true, Odd: true, text: cpp("$a = dnn_bfdot($a, $w, $x);")},
+	{Name: "bfdot_x4", CPU: "arm64", Feature: "bf16", X: ir.BF16, W: ir.BF16, Acc: ir.F32, Lanes: 4, Group: 2, Broadcast: []Operand{Lane, Register},
+		Ops: 1, Temps: 2, Latency: 3, Meaning: multiplyAddBF16, Fused: true, Apart: true, Odd: true,
+		text: map[string]string{"cpp": "$a = dnn_bfdot($a, $w, $x);", Assembly: "bfdot $a, $w, $x"}},
+	// Products of matrices of bf16, 2x4 by 4x2, which round like two BFDOTs: the first pair of a
+	// group, then the second. By LLVM's tables of Neoverse N2, V1 and V2, Cortex-A510 and A710, as
+	// many start in a cycle as BFDOTs. The latency is assumed to be that of SMMLA.
+	{Name: "bfmmla_x4", CPU: "arm64", Feature: "bf16", X: ir.BF16, W: ir.BF16, Acc: ir.F32, Lanes: 4,
+		Group: 4, Broadcast: []Operand{Register}, PerLoad: 2, Blocks: true, Ops: 1, Temps: 1, Latency: 3,
+		Meaning: multiplyAddBF16, Fused: true, Apart: true, Parts: 2, Odd: true,
+		text: map[string]string{"cpp": "$a = dnn_bfmmla($a, $x, $w);", Assembly: "bfmmla $a, $x, $w"}},
 	// NEON's products of matrices of bytes: 2x8 by 8x2, of one type or of unsigned rows and signed lanes.
 	{Name: "smmla_i8x4", CPU: "arm64", Feature: "i8mm", X: ir.I8, W: ir.I8, Acc: ir.I32, Lanes: 4, Group: 8, Broadcast: []Operand{Register}, PerLoad: 2, Blocks: true,
 		Ops: 1, Temps: 1, Latency: 3, Meaning: multiplyAddInt(ir.I8, ir.I8), text: cpp("$a = dnn_smmla($a, $x, $w);")},

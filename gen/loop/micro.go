@@ -23,8 +23,8 @@ type KLoop struct {
 // what it fetches.
 type MicroKernel struct {
 	Instr *instr.Row
-	// X is how X reaches the instruction; a Lane needs an innermost K loop of XStep 1 and a
-	// whole number of registers.
+	// X is how X reaches the instruction; a Lane needs an innermost K loop of contiguous groups and
+	// a whole number of registers.
 	X             instr.Operand
 	Rows, Vectors int64
 	// Stored is the type of W's elements in memory where loads convert them, f16 or bf16; Invalid: what the instruction takes.

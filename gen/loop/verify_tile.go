@@ -91,8 +91,8 @@ func (v *verifier) micro(m *MicroKernel) {
 	if m.X != instr.Lane {
 		return
 	}
-	if n := len(m.K); n == 0 || m.K[n-1].XStep != 1 || m.K[n-1].Extent%m.Lanes() != 0 {
-		v.fail("instruction %s takes lanes of X; want a contiguous innermost loop over a multiple of %d elements, a register", m.Instr.Name, m.Lanes())
+	if n := len(m.K); n == 0 || m.K[n-1].XStep != m.Instr.Group || m.K[n-1].Extent%m.Lanes() != 0 {
+		v.fail("instruction %s takes lanes of X; want a contiguous innermost loop over a multiple of %d elements, a register", m.Instr.Name, m.Lanes()*m.Instr.Group)
 	}
 }
 

@@ -104,14 +104,17 @@ func without(t *testing.T, chip string, names ...string) *target.Target {
 // interpreter of loops, and but for the order of sums and for denormal numbers what stages mean.
 func TestPairContractions(t *testing.T) {
 	zen4 := chipstest.Target(t, "x86_64_zen4")
+	arm := chipstest.Target(t, "arm64_i8mm")
 	for _, c := range []struct {
-		name  string
-		chip  *target.Target
-		flags []string
-		runs  bool // here
+		name    string
+		chip    *target.Target
+		machine *cpptest.Machine
+		flags   []string
+		runs    bool // here
 	}{
-		{"vectors", zen4, zen4.Copts, hostcpu.Has("avx512bf16")},
-		{"matrices", without(t, "x86_64_sapphire_rapids", "vdpbf16ps_x16"), portable, true},
+		{"vectors", zen4, &cpptest.Host, zen4.Copts, hostcpu.Has("avx512bf16")},
+		{"matrices", without(t, "x86_64_sapphire_rapids", "vdpbf16ps_x16"), &cpptest.Host, portable, true},
+		{"lanes", arm, &armMachine, arm.Copts, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			all := pairContractions()
@@ -146,7 +149,7 @@ func TestPairContractions(t *testing.T) {
 			if !c.runs {
 				t.Skip("this machine has no such instructions")
 			}
-			for i, got := range cpptest.Run(t, "../..", cases, c.flags...) {
+			for i, got := range c.machine.Run(t, "../..", cases, c.flags...) {
 				require.Zero(t, got.Status, cases[i].Name)
 				for k, w := range wants[i] {
 					assert.Equal(t, w.Data, got.Outputs[k].Data, cases[i].Name)

@@ -109,8 +109,8 @@ func New(results, taps int) *Transform {
 	return t
 }
 
-// Growth returns the least k for which no row of B has a Euclidean norm over 2^k. So transformed inputs
-// of random signs have standard deviations of up to 2^k times those of inputs, along an axis.
+// Growth returns the least k for which no row of B has a Euclidean norm over 2^k. Along an axis,
+// transformed inputs of random signs have standard deviations up to 2^k times as large.
 func (t *Transform) Growth() int {
 	k := 0
 	for _, row := range t.B {

@@ -152,7 +152,7 @@ _I8MM_COPTS = ["-march=armv8.2-a+dotprod+fp16+i8mm+bf16"]
 
 _I8MM = {
     "cpu_features": ["asimddp", "asimdhp", "bf16", "i8mm"],
-    "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4", "bfdot_x4", "fma_f16x8"],
+    "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4", "bfdot_x4", "bfmmla_x4", "fma_f16x8"],
 }
 
 _HEXAGON = {"@platforms//cpu": "//platforms:hexagon"}

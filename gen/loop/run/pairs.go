@@ -91,15 +91,18 @@ func (p *pairs) point(acc []float32, xAt, wAt int64) {
 	}
 }
 
-// join adds the sums of an application to the accumulators.
+// join adds the sums of an application to the accumulators, one part of a group after another.
 func (p *pairs) join(acc []float32) {
-	group, rounded := int(p.Instr.Group), p.rounding()
+	parts, rounded := int(max(p.Instr.Parts, 1)), p.rounding()
+	part := int(p.Instr.Group) / parts
 	for l := range acc {
-		all := p.apart[l*group]
-		for _, a := range p.apart[l*group+1:][:group-1] {
-			all = rounded(float64(all), float64(a))
+		for i := l * parts; i < (l+1)*parts; i++ {
+			all := p.apart[i*part]
+			for _, a := range p.apart[i*part+1:][:part-1] {
+				all = rounded(float64(all), float64(a))
+			}
+			acc[l] = rounded(float64(flushed(acc[l])), float64(all))
 		}
-		acc[l] = rounded(float64(flushed(acc[l])), float64(all))
 	}
 }
 

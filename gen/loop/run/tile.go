@@ -28,8 +28,8 @@ func (c *compiler) tile(x loop.Tile) action {
 	}
 	if m.X == instr.Lane {
 		// Registers of X are read whole: neighbours along the innermost K loop.
-		if k := m.K[len(m.K)-1]; k.XStep != 1 || k.Extent%m.Lanes() != 0 {
-			f.fail("lanes of X along %d elements in steps of %d; a register has %d", k.Extent, k.XStep, m.Lanes())
+		if k := m.K[len(m.K)-1]; k.XStep != m.Instr.Group || k.Extent%m.Lanes() != 0 {
+			f.fail("lanes of X along %d elements in steps of %d; a register has %d", k.Extent*m.Instr.Group, k.XStep, m.Lanes()*m.Instr.Group)
 		}
 	}
 	if t.acc.kind == operand || t.acc.kind == result {

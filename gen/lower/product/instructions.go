@@ -87,10 +87,11 @@ func (p *product) findInstruction(rows []*instr.Row) {
 	}
 }
 
-// kinds groups instructions by kind. Each kind has a candidate of its own: instructions that multiply
-// vectors, those that multiply matrices, and each of those that add in f16 or in integers of 16 bits.
+// kinds returns a chip's instructions by kind. Products of each kind are candidates: by vectors, by
+// blocks of two rows, by matrices, and by each instruction that adds in f16, or in integers of 16 bits
+// first, whose cost depends on the weights.
 func kinds(rows []*instr.Row) [][]*instr.Row {
-	var vectors, matrices []*instr.Row
+	var vectors, blocks, matrices []*instr.Row
 	var apart [][]*instr.Row
 	for _, r := range rows {
 		switch {
@@ -100,11 +101,13 @@ func kinds(rows []*instr.Row) [][]*instr.Row {
 			matrices = append(matrices, r)
 		case r.InHalves():
 			apart = append(apart, []*instr.Row{r})
+		case r.Blocks:
+			blocks = append(blocks, r)
 		default:
 			vectors = append(vectors, r)
 		}
 	}
-	return slices.DeleteFunc(append([][]*instr.Row{vectors, matrices}, apart...), func(of []*instr.Row) bool { return of == nil })
+	return slices.DeleteFunc(append([][]*instr.Row{vectors, blocks, matrices}, apart...), func(of []*instr.Row) bool { return of == nil })
 }
 
 // kind distinguishes kernels of one block: of matrices or of vectors, and those whose lanes lie apart in the row-major result, as another kernel has
@@ -116,6 +119,9 @@ func (p *product) kind() string {
 	}
 	if p.instr.InPairs() {
 		kind += " in pairs"
+	}
+	if p.instr.Blocks {
+		kind += " by blocks"
 	}
 	if p.instr.InHalves() {
 		kind += " in f16"

@@ -19,7 +19,7 @@ func (p *product) choose(env *lower.Env) bool {
 	if p.row.Var != "" {
 		rows = p.row.Extent
 	}
-	choice := micro.NewTiled(env.Target, p.instr, p.instr.Broadcaster(0), rows)
+	choice := micro.NewTiled(env.Target, p.instr, p.instr.Broadcaster(p.groups()), rows)
 	choice.Groups, choice.PerBlock, choice.Steps = (columns+p.instr.Lanes-1)/p.instr.Lanes, 1, steps
 	if p.together > 1 {
 		choice.Multiple = p.together
@@ -48,6 +48,15 @@ func (p *product) steps() int64 {
 		steps *= n
 	}
 	return steps
+}
+
+// groups returns the number of groups of neighbours in the innermost loop of the sum, or 0.
+func (p *product) groups() int64 {
+	if p.group == "" || !p.last && len(p.Reduce) > 1 {
+		return 0
+	}
+	n, _ := p.axis(p.group).Extent.Const()
+	return (n + p.instr.Group - 1) / p.instr.Group
 }
 
 // packs reports whether tasks pack one of the factors.

@@ -16,10 +16,10 @@ func (w *microWriter) blockPoint(p, xAt, wAt int64) {
 	m, from := w.m, pointer("x", w.depth())
 	for v := int64(0); v < m.Vectors; v++ {
 		at := wAt + m.VectorAt(v)
-		w.line("const %s b%d_%d = %s, c%d_%d = %s;", w.vec, p, v, w.load("w", at), p, v, w.load("w", at+m.Lanes()*m.Instr.Group/2))
+		w.line("const %s b%d_%d = %s, c%d_%d = %s;", w.operand, p, v, w.load("w", at), p, v, w.load("w", at+m.Lanes()*m.Instr.Group/2))
 	}
 	for r := int64(0); r < m.Rows; r += 2 {
-		w.line("const %s g%d_%d = dnn_rows<%s>(%s + %d, %s + %d);", w.vec, p, r, w.vec, from, m.RowAt(r)+xAt, from, m.RowAt(min(r+1, m.Rows-1))+xAt)
+		w.line("const %s g%d_%d = dnn_rows<%s>(%s + %d, %s + %d);", w.operand, p, r, w.operand, from, m.RowAt(r)+xAt, from, m.RowAt(min(r+1, m.Rows-1))+xAt)
 		for v := int64(0); v < m.Vectors; v++ {
 			first, second := w.blocksOf(r, v)
 			x := fmt.Sprintf("g%d_%d", p, r)

@@ -232,7 +232,7 @@ func (w *microWriter) body(u int64, k loop.KLoop) {
 		}
 		if w.m.X == instr.Lane && p%w.m.Lanes() == 0 {
 			for r := int64(0); r < w.m.Rows; r++ {
-				w.line("const %s q%d_%d = %s;", w.vec, p/w.m.Lanes(), r, w.load("x", w.m.RowAt(r)+p))
+				w.line("const %s q%d_%d = %s;", w.operand, p/w.m.Lanes(), r, w.load("x", w.m.RowAt(r)+p*w.m.Instr.Group))
 			}
 		}
 		w.point(p, p*k.XStep, p*k.WStep)
@@ -277,7 +277,7 @@ func (w *microWriter) point(p, xAt, wAt int64) {
 		if m.X == instr.Vector && !m.Instr.FoldsLoad && r == (m.Rows+1)/2 {
 			w.line("DNN_OPAQUE(%s);", pointer("x", w.depth()))
 		}
-		if m.Instr.Group > 1 && m.Broadcast() {
+		if m.Instr.Group > 1 && m.Broadcast() && m.X != instr.Lane {
 			w.line("const %s g%d_%d = dnn_group<%s>(%s + %d);", w.operand, p, r, w.operand, pointer("x", w.depth()), m.RowAt(r)+xAt)
 		}
 		for v := int64(0); v < m.Vectors; v++ {
@@ -288,6 +288,9 @@ func (w *microWriter) point(p, xAt, wAt int64) {
 
 // x is what row r's X is at point p, for vector v of channels.
 func (w *microWriter) x(p, xAt, r, v int64) string {
+	if w.m.Instr.Group > 1 && w.m.X == instr.Lane {
+		return fmt.Sprintf("dnn_lane<%d>{q%d_%d}", p%w.m.Lanes(), p/w.m.Lanes(), r)
+	}
 	if w.m.Instr.Group > 1 && w.m.Broadcast() {
 		return fmt.Sprintf("g%d_%d", p, r)
 	}

@@ -33,6 +33,13 @@ func integerMicros(row *instr.Row) []*loop.MicroKernel {
 				step *= k[i].Extent
 			}
 			out = append(out, m)
+			if n := len(k); row.Allows(instr.Lane) && (n == 0 || k[n-1].Extent%row.Lanes != 0) {
+				m.X = row.Broadcaster(0)
+			} else if row.Allows(instr.Lane) {
+				register := *m
+				register.X = row.Broadcaster(0)
+				out = append(out, &register)
+			}
 			if row.Allows(instr.Vector) && !row.Blocks {
 				vector := *m
 				vector.X = instr.Vector
@@ -53,6 +60,9 @@ func integerMicros(row *instr.Row) []*loop.MicroKernel {
 func integerTiles(row *instr.Row) [][2]int64 {
 	if row.Matrix > 0 {
 		return [][2]int64{{1, 1}, {16, 2}, {17, 2}, {32, 2}, {47, 1}}
+	}
+	if row.Blocks {
+		return [][2]int64{{1, 1}, {3, 1}, {1, 2}, {3, 2}, {4, 2}, {6, 3}, {6, 4}, {7, 3}}
 	}
 	return [][2]int64{{1, 1}, {3, 1}, {1, 2}, {3, 2}}
 }

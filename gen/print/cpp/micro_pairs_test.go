@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,13 +17,16 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
 	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/print/neon"
 	"rules_dnn/gen/scalar"
 	"rules_dnn/gen/target/chips/chipstest"
 )
 
 // sizes are the least exponents of operands: those of usual numbers, of numbers whose products and sums are at the end of what is not denormal, and of those
-// whose sums overflow.
-var sizes = []uint32{122, 60, 187}
+// whose sums overflow. Of the last size, some operands are infinities and NaNs.
+var sizes = []uint32{122, 58, 187, special}
+
+const special = 121
 
 // half is element i of the operands: a number of 16 bits and some size, at times a zero or a denormal one.
 func half(i int64, size uint32) uint16 {
@@ -34,12 +38,16 @@ func half(i int64, size uint32) uint16 {
 	case 7:
 		exponent = 0
 	}
+	if size == special && i%199 == 11 {
+		return uint16(h<<15 | 255<<7 | uint32(i)&1)
+	}
 	return uint16(h<<15 | exponent<<7 | h>>1&127)
 }
 
 const halfC = `static uint16_t half(long i, unsigned size) {
   const uint32_t h = (uint32_t)i * 2654435761u >> 12;
   if (i % 29 == 3) return (uint16_t)(h << 15);
+  if (size == 121 && i % 199 == 11) return (uint16_t)(h << 15 | 255 << 7 | (i & 1));
   return (uint16_t)(h << 15 | (i % 29 == 7 ? 0 : size + (h >> 8 & 7)) << 7 | (h >> 1 & 127));
 }
 `
@@ -86,7 +94,7 @@ func whole(x float32) float64 {
 
 // pairsMeaning computes a micro-kernel of an instruction for pairs, as manuals describe the
 // instruction: Intel's manual of instructions, VDPBF16PS and TDPBF16PS, and Arm's Architecture
-// Reference Manual, BFDOT.
+// Reference Manual, BFDOT and BFMMLA.
 func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
 	n := m.Vectors * m.Lanes()
 	acc := make([]float32, m.Rows*n)
@@ -103,16 +111,18 @@ func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
 		product := func(p point, g int64) float64 {
 			at := m.RowAt(r) + p.x + g
 			if !m.Broadcast() {
-				at += l * 2
+				at += l * m.Instr.Group
 			}
 			x := half(at, size)
-			w := half(p.w+m.VectorAt(l/m.Lanes())+l%m.Lanes()*2+g, size)
+			w := half(p.w+m.VectorAt(l/m.Lanes())+l%m.Lanes()*m.Instr.Group+g, size)
 			return whole(scalar.BF16ToF32(x)) * whole(scalar.BF16ToF32(w))
 		}
 		if m.Instr.Odd {
 			for _, p := range all {
-				both := oddly(float64(oddly(product(p, 0), 0)), float64(oddly(product(p, 1), 0)))
-				acc[i] = oddly(whole(acc[i]), float64(both))
+				for g := int64(0); g < m.Instr.Group; g += 2 { // BFMMLA takes in two pairs
+					both := oddly(float64(oddly(product(p, g), 0)), float64(oddly(product(p, g+1), 0)))
+					acc[i] = oddly(whole(acc[i]), float64(both))
+				}
 			}
 			continue
 		}
@@ -136,18 +146,24 @@ func pairsMeaning(m *loop.MicroKernel, size uint32) []float32 {
 	return acc
 }
 
+// assembled reports whether a micro-kernel is assembly.
+func assembled(m *loop.MicroKernel) bool {
+	_, ok := neon.New(loop.Tile{Micro: m})
+	return ok
+}
+
 func pairsProgram(row *instr.Row, ms []*loop.MicroKernel) string {
 	kernels, calls := called(row, ms)
 	return kernels + halfC + fmt.Sprintf(`static uint16_t x[16000], w[20000];
 static float acc[2000];
 int main() {
-  static const unsigned sizes[] = {%d, %d, %d};
+  static const unsigned sizes[] = {%d, %d, %d, %d};
   for (unsigned size : sizes) {
     for (long i = 0; i < 16000; i++) x[i] = half(i, size);
     for (long i = 0; i < 20000; i++) w[i] = half(i, size);
 %s  }
 }
-`, sizes[0], sizes[1], sizes[2], calls)
+`, sizes[0], sizes[1], sizes[2], sizes[3], calls)
 }
 
 // TestPairs runs micro-kernels of instructions that sum products in pairs, compiled by each compiler there is, and compares every bit with what the
@@ -169,6 +185,10 @@ func TestPairs(t *testing.T) {
 			tested[row.Name] = true
 			as, c := c, withoutMatrices(c, row)
 			ms := integerMicros(row)
+			if row.Scheduled() {
+				require.True(t, slices.ContainsFunc(ms, assembled), "%s: kernels in assembly", row.Name)
+				require.True(t, slices.ContainsFunc(ms, func(m *loop.MicroKernel) bool { return !assembled(m) }), "%s: kernels that compilers schedule", row.Name)
+			}
 			src := filepath.Join(t.TempDir(), "run.cc")
 			require.NoError(t, os.WriteFile(src, []byte(pairsProgram(row, ms)), 0o644))
 			for _, cxx := range compilers {
@@ -184,13 +204,14 @@ func TestPairs(t *testing.T) {
 					command := append(emulator, bin)
 					out, err := exec.Command(command[0], command[1:]...).Output()
 					require.NoError(t, err)
-					zeros, ends := 0, 0
+					zeros, ends, nans := 0, 0, 0
 					for _, size := range sizes {
 						for _, m := range ms {
 							for i, want := range pairsMeaning(m, size) {
 								got := binary.LittleEndian.Uint32(out)
 								out = out[4:]
 								if math.IsNaN(float64(want)) {
+									nans++
 									require.True(t, math.IsNaN(float64(math.Float32frombits(got))), "%s: accumulator %d of size %d", cpp.MicroName(m), i, size)
 									continue
 								}
@@ -207,6 +228,7 @@ func TestPairs(t *testing.T) {
 					require.Empty(t, out)
 					require.Positive(t, zeros, "sums that are denormal")
 					require.Positive(t, ends, "sums that overflow")
+					require.Positive(t, nans, "sums of infinities and NaNs")
 				})
 			}
 		}

@@ -32,7 +32,7 @@ func (w *writer) addresses() bool {
 		if w.base(l) == nil {
 			w.bases = append(w.bases, base{x: l.x, at: w.size * l.at, register: w.take()})
 		}
-		halves = halves || l.halves
+		halves = halves || l.halves || l.paired
 	}
 	for _, b := range w.bases {
 		if !addable(b.at) {
@@ -64,7 +64,8 @@ func (w *writer) take() string {
 func (w *writer) base(l *load) *base {
 	for i, b := range w.bases {
 		at := w.size*l.at - b.at
-		if b.x == l.x && reaches(at, l.bytes) && (l.bytes < 16 || reaches(at, 8) && reaches(at+8, 8)) {
+		if b.x == l.x && reaches(at, l.bytes) && (l.bytes < 16 || reaches(at, 8) && reaches(at+8, 8)) &&
+			(!l.paired || reaches(w.size*l.second-b.at, l.bytes)) {
 			return &w.bases[i]
 		}
 	}
@@ -107,15 +108,15 @@ func add(to, from string, n int64) []string {
 // enter sets addresses and counters for the first iteration.
 func (w *writer) enter() {
 	for _, b := range w.bases[2:] {
-		w.lines = append(w.lines, add(b.register, w.operand(b).register, b.at)...)
+		w.lines = append(w.lines, add(b.register, w.first(b).register, b.at)...)
 	}
 	for i, k := range w.loops {
 		w.line("mov %s, #%d", w.counters[i], k.Extent)
 	}
 }
 
-// operand is the base of an operand's first element.
-func (w *writer) operand(of base) base {
+// first is the base of an operand's first element.
+func (w *writer) first(of base) base {
 	if of.x {
 		return w.bases[0]
 	}

@@ -26,8 +26,11 @@ type load struct {
 	first, last int
 	// halves reports that a register of 16 bytes is to be loaded in two, and inHalves that it is.
 	halves, inHalves bool
-	reg              int
-	steps            []step
+	// paired reports that the upper half is of another row, from element 'second' on.
+	paired bool
+	second int64
+	reg    int
+	steps  []step
 }
 
 // step is an instruction of a load, after a product; a negative slot is one of the iteration before.
@@ -62,8 +65,10 @@ type body struct {
 	loops    []loop.KLoop
 	products []product
 	loads    []*load // by the first product that reads them
-	// size is of an element in bytes: 4, or 2 of halves.
-	size int64
+	// size is of an operand's element in bytes, and sum of an accumulator: 4, or 2 of halves.
+	size, sum int64
+	// group is how many neighbours along the sum a lane of W takes.
+	group int64
 	// firstSum is the register of the first accumulator; the others follow.
 	firstSum int64
 	// advanceAt is the product after which addresses are the next iteration's.
@@ -72,7 +77,7 @@ type body struct {
 
 // newBody takes the innermost K loops into a body: whole loops while they are short, else a part of the innermost one.
 func newBody(m *loop.MicroKernel) *body {
-	b := &body{micro: m, points: []point{{}}, loops: slices.Clone(m.K), size: int64(m.Instr.X.Size())}
+	b := &body{micro: m, points: []point{{}}, loops: slices.Clone(m.K), size: int64(m.Instr.X.Size()), sum: int64(m.Instr.Acc.Size()), group: m.Instr.Group}
 	each := m.Rows * m.Vectors
 	for len(b.loops) > 0 {
 		k := b.loops[len(b.loops)-1]
@@ -124,9 +129,12 @@ func (b *body) take(k loop.KLoop) {
 // order lists the products in the order in which they are computed: each accumulator takes in its points in the
 // order of the loops.
 func (b *body) order() {
-	if b.micro.X == instr.Vector {
+	switch {
+	case b.micro.Instr.Blocks:
+		b.byBlock()
+	case b.micro.X == instr.Vector:
 		b.byAddress()
-	} else {
+	default:
 		b.byPoint()
 	}
 	for i, p := range b.products {
@@ -161,10 +169,10 @@ func (b *body) byPoint() {
 				next := product{acc: r*m.Vectors + v, w: w, lane: lane}
 				if shared != nil {
 					next.x = shared[at.x+m.RowAt(r)]
-					next.lane = at.x + m.RowAt(r) - next.x.at
+					next.lane = (at.x + m.RowAt(r) - next.x.at) / b.group
 				} else {
 					if v == 0 && lane == 0 {
-						xs[r] = &load{x: true, at: at.x + m.RowAt(r), bytes: b.size * neighbours, first: -1}
+						xs[r] = &load{x: true, at: at.x + m.RowAt(r), bytes: b.size * b.group * neighbours, first: -1}
 					}
 					next.x = xs[r]
 				}
@@ -196,13 +204,13 @@ func (b *body) shared() map[int64]*load {
 	out, loads := map[int64]*load{}, int64(0)
 	for i := 0; i < len(at); {
 		run := 1
-		for i+run < len(at) && at[i+run] == at[i]+int64(run) && run < most {
+		for i+run < len(at) && at[i+run] == at[i]+b.group*int64(run) && run < most {
 			run++
 		}
 		run = 1 << (bits.Len(uint(run)) - 1)
-		l := &load{x: true, at: at[i], bytes: b.size * int64(run), first: -1}
+		l := &load{x: true, at: at[i], bytes: b.size * b.group * int64(run), first: -1}
 		for k := range run {
-			out[at[i]+int64(k)] = l
+			out[at[i]+b.group*int64(k)] = l
 		}
 		i += run
 		loads++
@@ -237,7 +245,7 @@ func (b *body) byAddress() {
 	for _, u := range uses {
 		x, w := key{u.at, u.v}, key{int64(u.p), u.v}
 		if xs[x] == nil {
-			xs[x] = &load{x: true, at: u.at + u.v*m.Lanes(), bytes: 16, first: -1}
+			xs[x] = &load{x: true, at: u.at + u.v*m.Lanes()*b.group, bytes: 16, first: -1}
 		}
 		if ws[w] == nil {
 			ws[w] = &load{at: b.points[u.p].w + m.VectorAt(u.v), bytes: 16, first: -1}

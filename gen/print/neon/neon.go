@@ -39,20 +39,26 @@ type Kernel struct {
 	pointers int
 }
 
-// New schedules the micro-kernel of a tile of f32 or f16. It reports false, and compilers schedule,
+// New schedules the micro-kernel of a tile of floats. It reports false, and compilers schedule,
 // if the instruction has no assembly, if loads convert, if there are too few registers, if the kernel
-// fetches into caches, or if it has a single row (memory bounds it).
+// fetches into caches, if it adds to earlier sums, or if it has a single row (memory bounds it).
 func New(t loop.Tile) (*Kernel, bool) {
 	m := t.Micro
-	if !m.Instr.Scheduled() || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0 || m.Rows < 2 || m.Stored != ir.Invalid || m.Kept != nil {
+	if !m.Instr.Scheduled() || m.PrefetchW > 0 || m.PrefetchX || m.Fetch > 0 || m.FetchX > 0 || m.Adds || m.Rows < 2 || m.Stored != ir.Invalid || m.Kept != nil {
 		return nil, false
 	}
 	b := newBody(m)
+	if b.unpaired() {
+		return nil, false
+	}
 	w := &writer{body: b}
 	if !w.addresses() || !b.schedule(len(w.advance())) {
 		return nil, false
 	}
 	w.kernel()
+	if m.Instr.Blocks {
+		w.rows()
+	}
 	k := &Kernel{Products: int64(len(b.products))}
 	if t.Finish == nil {
 		w.sums()
@@ -86,7 +92,7 @@ func (w *writer) kernel() {
 	w.enter()
 	first := w.firsts()
 	if first == 0 {
-		for i := range w.micro.Rows * w.micro.Vectors {
+		for i := range w.accumulators() {
 			w.line("movi v%d.2d, #0", w.firstSum+i)
 		}
 	}
@@ -114,6 +120,9 @@ func (w *writer) kernel() {
 // firsts returns the number of products up to the last one that begins a sum, or 0 if there are
 // too many to write them twice.
 func (w *writer) firsts() int {
+	if !w.micro.Instr.BeginsSums() {
+		return 0
+	}
 	seen := map[int64]bool{}
 	sums := int(w.micro.Rows * w.micro.Vectors)
 	for i, p := range w.products {
@@ -169,32 +178,47 @@ func (w *writer) rest(from int, next bool) {
 	}
 }
 
-// arrangement returns the suffixes of all lanes of a register, and of one.
-func (b *body) arrangement() (all, one string) {
-	if b.size == 2 {
+// arrangement returns the suffixes of all lanes of a register, and of one, by the size of an element
+// in bytes.
+func arrangement(size int64) (all, one string) {
+	if size == 2 {
 		return "8h", "h"
 	}
 	return "4s", "s"
 }
 
-// vector returns the name of a register with all lanes.
+// vector returns the name of a register with all accumulators.
 func (b *body) vector(register int) string {
-	all, _ := b.arrangement()
+	all, _ := arrangement(b.sum)
 	return fmt.Sprintf("v%d.%s", register, all)
+}
+
+// operand returns the name of a register of X or W with all lanes.
+func (b *body) operand(register int) string {
+	all, _ := arrangement(b.size)
+	return fmt.Sprintf("v%d.%s", register, all)
+}
+
+// lane returns the name of a lane of X, or of a group of lanes.
+func (b *body) lane(register int, lane int64) string {
+	_, one := arrangement(b.size)
+	if b.group > 1 {
+		one = fmt.Sprintf("%d%s", b.group, one)
+	}
+	return fmt.Sprintf("v%d.%s[%d]", register, one, lane)
 }
 
 // product writes one application of the instruction, or the one that begins a sum.
 func (w *writer) product(p product, first bool) {
-	x := w.vector(p.x.reg)
+	x := w.operand(p.x.reg)
 	if p.lane >= 0 {
-		_, one := w.arrangement()
-		x = fmt.Sprintf("v%d.%s[%d]", p.x.reg, one, p.lane)
+		x = w.lane(p.x.reg, p.lane)
 	}
 	dialect := instr.Assembly
 	if first {
 		dialect += instr.First
 	}
-	w.line("%s", w.micro.Instr.Text(dialect, w.vector(int(w.firstSum+p.acc)), x, w.vector(p.w.reg)))
+	w.line("%s", w.micro.Instr.Text(dialect, w.vector(int(w.firstSum+p.acc)), x, w.operand(p.w.reg)))
 }
 
 // loadsAt writes the loads' steps of a slot.
@@ -219,7 +243,10 @@ func (w *writer) step(l *load, s step) {
 		bytes = 8
 	}
 	register := fmt.Sprintf("%s%d", map[int64]string{2: "h", 4: "s", 8: "d", 16: "q"}[bytes], l.reg)
-	if s.kind == upper {
+	switch {
+	case s.kind == upper && l.paired:
+		register, at = w.temps[s.temp], w.size*l.second
+	case s.kind == upper:
 		register, at = w.temps[s.temp], at+8
 	}
 	b := w.base(l)
@@ -230,7 +257,7 @@ func (w *writer) step(l *load, s step) {
 	w.line("%s %s, [%s, #%d]", op, register, b.register, off)
 }
 
-// clobbers are the general registers that were used, and all vector registers.
+// clobbers returns the general registers that were used, and all vector registers.
 func (w *writer) clobbers() []string {
 	out := slices.Clone(general[:w.taken])
 	for i := range registers {

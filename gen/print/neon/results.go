@@ -189,8 +189,8 @@ func (f *finisher) load(to int, n loop.FinishNode, at int) {
 		f.memory("ldr", fmt.Sprintf("q%d", to), n.From, at, 16)
 		return
 	}
-	_, one := f.arrangement()
-	f.memory("ldr", fmt.Sprintf("%s%d", one, to), n.From, at, f.size)
+	_, one := arrangement(f.sum)
+	f.memory("ldr", fmt.Sprintf("%s%d", one, to), n.From, at, f.sum)
 	f.line("dup %s, v%d.%s[0]", f.vector(to), to, one)
 }
 
@@ -215,7 +215,7 @@ func (f *finisher) constant(to int, x float32) {
 		f.line("fmov %s, #%s", f.vector(to), strconv.FormatFloat(float64(x), 'f', -1, 32))
 		return
 	}
-	if f.size == 2 {
+	if f.sum == 2 {
 		bits = uint32(ir.F16Bits(float64(x)))
 	}
 	if f.taken == 0 {

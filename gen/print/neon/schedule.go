@@ -16,7 +16,7 @@ const latency = 6
 // least late. 'moves' instructions advance addresses, each after a product, after the loads that use
 // these. schedule reports whether there are enough registers.
 func (b *body) schedule(moves int) bool {
-	free := registers - int(b.micro.Rows*b.micro.Vectors)
+	free := registers - int(b.accumulators())
 	if free < 2 {
 		return false
 	}
@@ -73,13 +73,16 @@ func (b *body) placeAll(from []int, advanceAt, moves int) (cost int, ok bool) {
 		// In the iteration that reads it, or in the one before.
 		own := window{max(from[i], 0), min(l.first-1, last)}
 		early := window{max(from[i], before), min(l.first, 0) - 1}
+		in := own
 		switch {
 		case own.empty() && early.empty():
 			return 0, false
 		case own.empty(), !early.empty() && p.best(early, l.first).cost < p.best(own, l.first).cost:
-			cost += p.place(l, early)
-		default:
-			cost += p.place(l, own)
+			in = early
+		}
+		cost += p.place(l, in)
+		if l.paired && !l.inHalves {
+			return 0, false
 		}
 	}
 	return cost, true
@@ -101,7 +104,7 @@ type places struct {
 
 // place finds the slots of a load, and returns their cost.
 func (p *places) place(l *load, in window) int {
-	if l.halves && in.to > in.from && l.first-in.from > 3 {
+	if (l.halves || l.paired) && in.to > in.from && l.first-in.from > 3 {
 		// The insertion is late enough for both loads, and early enough for the product.
 		early := window{in.from, min(max(in.from, l.first-latency-1), in.to)}
 		high := p.best(early, l.first)
@@ -118,9 +121,28 @@ func (p *places) place(l *load, in window) int {
 	}
 	l.inHalves = false
 	s := p.best(in, l.first)
+	if l.paired {
+		return p.placeLate(l, s)
+	}
 	p.take(s.slot)
 	l.steps = []step{{kind: whole, slot: s.slot}}
 	return s.cost
+}
+
+// placeLate places both halves of a load in a slot, and the insertion soon after them. The load is
+// not in halves if no general register is free.
+func (p *places) placeLate(l *load, at choice) int {
+	ins := min(at.slot+latency/2, l.first-1)
+	temp := p.temp(at.slot, ins)
+	if temp < 0 {
+		return at.cost
+	}
+	p.take(at.slot)
+	p.take(at.slot)
+	p.take(ins)
+	l.steps = []step{{upper, at.slot, temp}, {whole, at.slot, 0}, {insert, ins, temp}}
+	l.inHalves = true
+	return 2 * at.cost
 }
 
 // temp is a general register that is free from one slot to another; -1 if none is.
@@ -171,7 +193,7 @@ func (b *body) allocate(free int) ([]int, bool) {
 
 // wants is how many products before the first that reads it a load's register should be free.
 func (l *load) wants() int {
-	if l.halves {
+	if l.halves || l.paired {
 		return 2 * latency
 	}
 	return latency
@@ -182,7 +204,7 @@ func (b *body) turns(x, w int) ([]int, bool) {
 	n := len(b.products)
 	count := map[bool]int{true: x, false: w}
 	start := map[bool]int{true: registers - x - w, false: registers - w}
-	if b.size == 2 { // instructions take lanes of the first registers only
+	if b.size == 2 && b.group == 1 { // instructions take lanes of the first registers only
 		if x > firstRegisters {
 			return nil, false
 		}
