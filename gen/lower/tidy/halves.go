@@ -212,8 +212,8 @@ func (h *halver) halved(e te.Expr, whole bool) (te.Expr, bool) {
 	return nil, false
 }
 
-// mostFactor bounds one factor of a product within an expression. Such a product leaves the range of
-// f16 only if the other factor is over 4094. Transforms of sums in Winograd's F(4,3) need 13.5.
+// mostFactor bounds one factor of a product within an expression. Such a product leaves the range
+// of f16 only if the other factor is over 4094. Transforms of sums in Winograd's F(4,3) need 13.5.
 const mostFactor = 16
 
 // bounded reports whether a factor is a small constant or between small bounds.

@@ -95,9 +95,9 @@ func (s *staged) kept(all []te.Expr) []te.Expr {
 	return out
 }
 
-// scaled returns a matrix times 2^k if products are added in f16. F(4,3) makes inputs up to 32 times
-// as large, and sums grow, too. So the first transform of inputs divides by the growth along both axes,
-// and each transform of sums multiplies by the growth along one.
+// scaled returns a matrix times 2^k if products are added in f16. F(4,3) makes inputs up to 32
+// times as large, and sums grow, too. So the first transform of inputs divides by the growth along
+// both axes, and each transform of sums multiplies by the growth along one.
 func (s *staged) scaled(m wino.Matrix, k int) wino.Matrix {
 	if !s.Instr.InHalves() {
 		return m
