@@ -212,3 +212,27 @@ func indexOf(lines []string, prefix string) int {
 	}
 	panic(fmt.Sprintf("no line begins with %q", prefix))
 }
+
+// TestBlocks schedules tiles of blocks that fill the registers. Some loads have little time.
+func TestBlocks(t *testing.T) {
+	for _, c := range [][4]int64{
+		{6, 4, 576, 144}, {8, 3, 16, 4}, {8, 3, 32, 8}, {6, 4, 320, 80}, {10, 2, 96, 24},
+		{7, 3, 64, 16}, {3, 2, 64, 16},
+	} {
+		m := &loop.MicroKernel{Instr: instr.Lookup("bfmmla_x4"), X: instr.Register, Rows: c[0],
+			Vectors: c[1], RowStep: c[2], K: []loop.KLoop{{Extent: c[3], XStep: 4, WStep: 16 * c[1]}}}
+		k, ok := New(loop.Tile{Micro: m})
+		if !assert.True(t, ok, "%v", c) {
+			continue
+		}
+		loaded := 0
+		for _, l := range k.Lines {
+			if strings.HasPrefix(l, "ins ") {
+				loaded++
+			}
+			if strings.HasPrefix(l, "bfmmla ") {
+				require.Positive(t, loaded, "%v: a product before its rows are loaded", c)
+			}
+		}
+	}
+}

@@ -121,9 +121,28 @@ func (p *places) place(l *load, in window) int {
 	}
 	l.inHalves = false
 	s := p.best(in, l.first)
+	if l.paired {
+		return p.placeLate(l, s)
+	}
 	p.take(s.slot)
 	l.steps = []step{{kind: whole, slot: s.slot}}
 	return s.cost
+}
+
+// placeLate places both halves of a load in a slot, and the insertion soon after them. The load is
+// not in halves if no general register is free.
+func (p *places) placeLate(l *load, at choice) int {
+	ins := min(at.slot+latency/2, l.first-1)
+	temp := p.temp(at.slot, ins)
+	if temp < 0 {
+		return at.cost
+	}
+	p.take(at.slot)
+	p.take(at.slot)
+	p.take(ins)
+	l.steps = []step{{upper, at.slot, temp}, {whole, at.slot, 0}, {insert, ins, temp}}
+	l.inHalves = true
+	return 2 * at.cost
 }
 
 // temp is a general register that is free from one slot to another; -1 if none is.
