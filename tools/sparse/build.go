@@ -18,15 +18,16 @@ import (
 type tools struct {
 	folder, dnnc string
 	cxx, copts   []string
+	emulator     []string // empty: the processor runs programs
 	objects      []string
 	seconds      float64         // of a program in a round
-	peak         float64         // multiply-adds of a core in a millisecond, measured once a program is there
+	peak         float64         // multiply-adds of a core in a millisecond, measured once a program is there, or in 1e6 instructions
 	built        map[string]bool // folders of programs
 }
 
 // newTools builds dnnc as it is in the working tree, and the runtime.
 func newTools(o *options, folder string) (*tools, error) {
-	t := &tools{folder: folder, dnnc: filepath.Join(folder, "dnnc"), cxx: strings.Fields(o.cxx), seconds: o.seconds, built: map[string]bool{}}
+	t := &tools{folder: folder, dnnc: filepath.Join(folder, "dnnc"), cxx: strings.Fields(o.cxx), emulator: o.emulator, seconds: o.seconds, built: map[string]bool{}}
 	if err := check.Run("go", "build", "-o", t.dnnc, "./gen/cmd/dnnc"); err != nil {
 		return nil, err
 	}
@@ -38,6 +39,9 @@ func newTools(o *options, folder string) (*tools, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(t.emulator) > 0 {
+		t.peak = peakCounted
+	}
 	t.copts = append(slices.Clone(check.KernelCopts), chip.Copts...)
 	if err := os.WriteFile(t.in("chip.json"), facts, 0o666); err != nil {
 		return nil, err
@@ -48,23 +52,29 @@ func newTools(o *options, folder string) (*tools, error) {
 
 func (t *tools) in(name string) string { return filepath.Join(t.folder, name) }
 
-// program compiles a network in a folder, unless it is there, and starts it.
-func (t *tools) program(model, work string, w way) (*check.Server, error) {
+// program compiles a network in a folder, unless it is there, and starts it. The counter is nil
+// unless there is an emulator.
+func (t *tools) program(model, work string, w way) (*check.Server, *counter, error) {
 	if !t.built[work] {
 		args := []string{"--precision=" + w.precision}
 		if w.tuned {
 			record, err := t.tune(model, work, w.disable)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			args = append(args, "--tuning="+record)
 		}
 		if err := t.build(model, work, w.disable, args...); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		t.built[work] = true
 	}
-	return check.Start(work, w.threads, filepath.Join(work, "program"), "--weights="+filepath.Join(work, "model.weights"))
+	c, command, err := t.command(work)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := check.Start(work, w.threads, append(command, "--weights="+filepath.Join(work, "model.weights"))...)
+	return s, c, err
 }
 
 // compile makes a network's kernels, with further options of dnnc compile.

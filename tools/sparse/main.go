@@ -28,14 +28,16 @@ examples, for [options]:
   --only network --share 1 --precision fp32,fp16,bf16    also stored in 16 bits, with the bytes of weights
   --tasks                                        only print the tasks of the network's layers
   --structure                                    only print the bytes of FKW and of CSR
+  --only network --share 1,16 --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator "qemu-aarch64 -cpu max"    count instructions
 
-The share of the peak counts multiply-adds of the remaining weights.
+The share of the peak counts multiply-adds of the remaining weights. With --emulator, it is their share of the instructions.
 
 options:
 `
 
 type options struct {
 	chip, cxx      string
+	emulator       []string // counts; empty: programs are timed
 	only           *regexp.Regexp
 	patterns       []int
 	shares         []int
@@ -72,6 +74,7 @@ func parse(args []string, help io.Writer) (*options, error) {
 	shares := fs.String("share", "1,16,8,4", "number of consecutive filters with the same kernels; several with commas between")
 	fs.StringVar(&o.chip, "chip", "x86_64_v4", "the chip: one of platforms/chips/chips.bzl")
 	fs.StringVar(&o.cxx, "cxx", "clang++", "the C++ compiler")
+	emulator := fs.String("emulator", "", "for a chip of 64-bit ARM: a QEMU with plugins, and its options. Count millions of instructions of a run in place of milliseconds, with one register for each load and store (--cxx links with -static)")
 	fs.Float64Var(&o.connectivity, "connectivity", 3.6, "N: 1 of N kernels is kept, except in the first layer")
 	fs.IntVar(&o.rounds, "rounds", 7, "number of rounds; the minimum time counts")
 	fs.Float64Var(&o.seconds, "seconds", 0.2, "seconds of a program in a round")
@@ -106,8 +109,14 @@ func parse(args []string, help io.Writer) (*options, error) {
 		}
 		o.precisions = append(o.precisions, s)
 	}
+	if o.emulator = strings.Fields(*emulator); len(o.emulator) > 0 && (*threads != "1" || o.ablation) {
+		return nil, errors.New("--emulator: want one thread and no --ablation, which measures times")
+	}
 	if o.rounds < 1 || !(o.seconds > 0) || !(o.connectivity >= 1) {
 		return nil, errors.New("--rounds, --seconds and --connectivity: want 1 round or more, some time, and a connectivity of 1 or more")
+	}
+	if len(o.emulator) > 0 { // all runs execute the same instructions
+		o.rounds = 1
 	}
 	return o, nil
 }

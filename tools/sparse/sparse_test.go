@@ -105,13 +105,15 @@ value operand 1: 0 1 2 3 in arena, encoding ` + e.String() + "\n"}
 // TestOptions: mistakes are told.
 func TestOptions(t *testing.T) {
 	for text, want := range map[string]string{
-		"--patterns 8,x": "--patterns 8,x: want numbers",
-		"--share 0":      "--share 0: want numbers",
-		"--threads 1,0":  "--threads 1,0: want numbers",
-		"--rounds 0":     "want 1 round",
-		"--precision x":  "--precision x: want fp32",
-		"more":           "more: there are only options",
-		"--only (":       "--only",
+		"--patterns 8,x":              "--patterns 8,x: want numbers",
+		"--share 0":                   "--share 0: want numbers",
+		"--threads 1,0":               "--threads 1,0: want numbers",
+		"--rounds 0":                  "want 1 round",
+		"--precision x":               "--precision x: want fp32",
+		"more":                        "more: there are only options",
+		"--only (":                    "--only",
+		"--emulator qemu --threads 2": "want one thread",
+		"--emulator qemu --ablation":  "no --ablation",
 	} {
 		_, err := parse(strings.Fields(text), io.Discard)
 		require.ErrorContains(t, err, want, text)
@@ -152,6 +154,25 @@ func TestThreads(t *testing.T) {
 	assert.Contains(t, lines[2], " 3.000 (100 %) | 1.500 (100 %) |")
 	assert.Equal(t, "| times as fast as dense, direct (the faster dense one) | 1.00 (0.50) | 1.00 (0.50) | 2.00 (1.00) | 2.00 (1.00) | 4.00 (2.00) | 5.33 (2.67) |", lines[4])
 	assert.Equal(t, "| times as fast as with as many threads as 1 | 1.00 | 1.50 | 1.00 | 1.50 | 1.00 | 2.00 |", lines[5])
+}
+
+// TestCounts: the columns of an emulator are instructions of one run.
+func TestCounts(t *testing.T) {
+	o, err := parse(strings.Fields("--only L6 --share 1 --emulator qemu"), io.Discard)
+	require.NoError(t, err)
+	assert.Equal(t, 1, o.rounds)
+	var out strings.Builder
+	measure := func(_ network, ways []way) (all []*timed, err error) {
+		for i := range ways {
+			all = append(all, &timed{macs: 30e6, ms: []float64{12, 24, 8}[i]})
+		}
+		return all, nil
+	}
+	require.NoError(t, (&table{o: o, measure: measure, peak: func() float64 { return peakCounted }, out: &out, ways: o.ways()}).print())
+	lines := strings.Split(out.String(), "\n")
+	assert.Contains(t, lines[0], "| own patterns, M instructions (multiply-adds) |")
+	assert.Contains(t, lines[2], " 12.000 (62 %) | 24.000 (31 %) | 8.000 (94 %) |")
+	assert.Equal(t, "| instructions of dense, direct over these (of the smaller dense one) | 1.00 (1.00) | 0.50 (0.50) | 1.50 (1.50) |", lines[4])
 }
 
 // TestTables: what is not asked for has no rows, and none are of no number.

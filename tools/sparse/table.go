@@ -84,9 +84,10 @@ func (o *options) ways() []way {
 }
 
 // timed is a running program with its number of multiply-adds of remaining weights, and its
-// minimum time so far in ms.
+// minimum time so far in ms, or its instructions in millions.
 type timed struct {
 	server  *check.Server
+	counter *counter // nil: it is timed
 	threads int
 	macs    float64
 	ms      float64
@@ -176,7 +177,7 @@ func (m *table) whole() error {
 func (m *table) head() {
 	fmt.Fprint(m.out, "| layer |")
 	for _, w := range m.ways {
-		fmt.Fprintf(m.out, " %s, ms (share of the peak) |", w.name)
+		fmt.Fprintf(m.out, " %s, %s |", w.name, m.o.unit())
 	}
 	fmt.Fprintln(m.out, "\n| --- |"+strings.Repeat(" --- |", len(m.ways)))
 	m.sums, m.macs = make([]float64, len(m.ways)), make([]float64, len(m.ways))
@@ -216,7 +217,7 @@ func (m *table) row(n network, name string, times int) error {
 // with the first number of threads where there are several.
 func (m *table) faster() {
 	n := len(m.o.threads)
-	fmt.Fprint(m.out, "| times as fast as dense, direct (the faster dense one) |")
+	fmt.Fprintf(m.out, "| %s |", m.o.ratio())
 	for i, x := range m.sums {
 		direct, dense := m.sums[i%n], m.sums[n+i%n]
 		fmt.Fprintf(m.out, " %.2f (%.2f) |", direct/x, min(direct, dense)/x)
@@ -259,7 +260,7 @@ func (o *options) network(t *tools, n network, ways []way) (all []*timed, err er
 			return all, err
 		}
 		x.macs = n.macs(kept)
-		if x.server, err = t.program(work+".onnx", work, w); err != nil {
+		if x.server, x.counter, err = t.program(work+".onnx", work, w); err != nil {
 			return all, err
 		}
 		all = append(all, x)
@@ -280,7 +281,7 @@ func (o *options) network(t *tools, n network, ways []way) (all []*timed, err er
 	}
 	for range o.rounds {
 		for _, x := range all {
-			ms, err := o.time(x.server, x.threads)
+			ms, err := o.measure(x)
 			if err != nil {
 				return all, err
 			}
@@ -288,6 +289,14 @@ func (o *options) network(t *tools, n network, ways []way) (all []*timed, err er
 		}
 	}
 	return all, nil
+}
+
+// measure returns the time of a run in a round, or the instructions of the run that is over.
+func (o *options) measure(x *timed) (float64, error) {
+	if x.counter != nil {
+		return x.counter.millions()
+	}
+	return o.time(x.server, x.threads)
 }
 
 // time returns the time of a run in a round: the minimum by the clock. With one thread, it returns
