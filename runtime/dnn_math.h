@@ -319,8 +319,7 @@ DNN_MATH_FN bool known(V y) {
   return __builtin_constant_p(y[0] + y[1] + y[2] + y[3]) && same;
 }
 
-// fmax and fmin are the instructions, which return NaN if either operand is NaN, and order -0
-// before +0.
+// fmax and fmin are the instructions.
 template <class V>
 DNN_MATH_FN V fmax(V x, V y) {
   V z;
@@ -337,8 +336,8 @@ DNN_MATH_FN V fmin(V x, V y) {
 #endif
 
 // max and min return NaN if either operand is NaN, and y if the operands are equal. On 64-bit ARM,
-// vectors of floats order -0 before +0 instead: an instruction does, and networks do not tell the
-// zeros apart.
+// vectors of four f32 or of f16 order -0 before +0 instead, as FMAX and FMIN do. ONNX leaves open
+// which zero is returned. So a quotient by such a zero may be an infinity of the other sign.
 template <class V>
 DNN_MATH_FN V max(V x, V y) {
 #if defined(__aarch64__)

@@ -161,7 +161,7 @@ func TestHeaderAgreesBitByBitOnFloat(t *testing.T) {
 			for k, row := range rows {
 				for i, w := range want[k] {
 					b := binary.LittleEndian.Uint32(res[4*(k*len(xs)+i):])
-					if g := math.Float32frombits(b); g != g && w != w || b == math.Float32bits(w) {
+					if g := math.Float32frombits(b); g != g && w != w || b == math.Float32bits(w) || g == w && ordersZeros(row, lanes) {
 						continue
 					}
 					t.Fatalf("%s(%x, %x) in %d lanes: C++ gives %x, Go %x", row.Name, xs[i], ys[i], lanes, math.Float32frombits(b), w)
