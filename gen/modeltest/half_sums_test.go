@@ -120,6 +120,22 @@ func TestLargeHalves(t *testing.T) {
 	assert.Subset(t, slices.Collect(maps.Keys(found)), []string{"winograd F(2,3)", "winograd F(4,3)"})
 }
 
+// TestMeansOfHalves: a mean of many f16 is summed in f32. In f16 the sum would be infinite.
+func TestMeansOfHalves(t *testing.T) {
+	c := contraction{"const @large f32[] = {20}\ninput %x f32[1, 96, 56, 56]\ninput %kw f32[24, 96, 3, 3]\ninput %ka f32[6, 24, 1, 1]\ninput %kb f32[24, 6, 1, 1]\n" +
+		"input %kv f32[16, 24, 3, 3]\n%l ?[*] = Mul.14(%x, @large)\n%c ?[*] = Conv.22(%l, %kw) {pads = [1, 1, 1, 1]}\n%r ?[*] = Relu.14(%c)\n" +
+		"%g ?[*] = GlobalAveragePool.22(%r)\n%a ?[*] = Conv.22(%g, %ka)\n%b ?[*] = Relu.14(%a)\n%d ?[*] = Conv.22(%b, %kb)\n%e ?[*] = HardSigmoid.6(%d)\n" +
+		"%m ?[*] = Mul.14(%r, %e)\n%y ?[*] = Conv.22(%m, %kv) {pads = [1, 1, 1, 1]}\noutput %y\n", true}
+	g, inputs := c.filledWithNumbers(t)
+	exact, err := interp.Graph(g, inputs)
+	require.NoError(t, err)
+	p, err := compile(&pipeline.State{Graph: g, Target: chipstest.Target(t, "arm64_cortex_a76"), Store: ir.F16, SumHalves: true}, nil)
+	require.NoError(t, err)
+	got, err := run.Program(p, InputsOf(p, inputs))
+	require.NoError(t, err)
+	assertWithin(t, exact[0], got[0], 0x1p-6, "means")
+}
+
 // TestRandomHalves: random graphs stored in f16 compute in f16 nearly what they compute in f32, and
 // in C++ what they compute in Go.
 func TestRandomHalves(t *testing.T) {

@@ -2,6 +2,7 @@ package tidy
 
 import (
 	"math"
+	"slices"
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/loop"
@@ -14,10 +15,15 @@ import (
 // local arrays of f32 become f16 as well, unless they add up elements. Each function then rounds to
 // f16, and numbers beyond the range of f16 become infinite.
 func Halves(body []loop.Stmt) []loop.Stmt {
-	h := &halver{held: map[string]bool{}, arrays: map[*loop.Buffer]*loop.Buffer{}}
+	h := &halver{held: map[string]bool{}, values: map[any][]te.Expr{}, arrays: map[*loop.Buffer]*loop.Buffer{}}
 	loop.Walk(body, func(s loop.Stmt) bool {
 		switch x := s.(type) {
+		case loop.Set:
+			h.values[x.Name] = append(h.values[x.Name], x.Value)
+		case loop.Store:
+			h.values[x.Buf] = append(h.values[x.Buf], x.Value)
 		case loop.Def:
+			h.values[x.Name] = append(h.values[x.Name], x.Init)
 			before, again := h.held[x.Name]
 			h.held[x.Name] = x.Init.DType() == ir.F32 && (before || !again)
 		case loop.Alloc:
@@ -37,10 +43,12 @@ func Halves(body []loop.Stmt) []loop.Stmt {
 	return loop.Map(body, h.statement)
 }
 
-// halver has the variables that can hold f16 in place of f32, and the replacements of local arrays.
+// halver has the variables that can hold f16 in place of f32, the replacements of local arrays, and
+// all values of each variable, by name, and of each buffer.
 type halver struct {
 	held   map[string]bool
 	arrays map[*loop.Buffer]*loop.Buffer
+	values map[any][]te.Expr
 }
 
 // statement returns a statement in f16 if that is possible.
@@ -82,12 +90,12 @@ func (h *halver) drops(body []loop.Stmt) bool {
 		case loop.Def:
 			h.keep(x.Name, x.Init)
 		case loop.Set:
-			if sums(x.Value, func(e te.Expr) bool { r, ok := e.(loop.Ref); return ok && r.Name == x.Name }) {
+			if h.sums(x.Value, func(e te.Expr) bool { r, ok := e.(loop.Ref); return ok && r.Name == x.Name }) {
 				delete(h.held, x.Name)
 			}
 			h.keep(x.Name, x.Value)
 		case loop.Store:
-			if sums(x.Value, func(e te.Expr) bool { m, ok := e.(loop.Mem); return ok && m.Buf == x.Buf }) {
+			if h.sums(x.Value, func(e te.Expr) bool { m, ok := e.(loop.Mem); return ok && m.Buf == x.Buf }) {
 				delete(h.arrays, x.Buf)
 			}
 			if _, ok := h.stored(x); !ok {
@@ -133,17 +141,39 @@ func (h *halver) leave(v te.Expr) {
 }
 
 // sums reports whether a value adds to an element, or computes anything else from it but a maximum
-// or minimum.
-func sums(v te.Expr, there func(te.Expr) bool) bool {
-	found := false
-	te.Walk(v, func(e te.Expr) {
-		if c, ok := e.(te.Call); ok && c.Fn != "max" && c.Fn != "min" {
-			for _, a := range c.Args {
-				te.Walk(a, func(e te.Expr) { found = found || there(e) })
-			}
+// or minimum, also through variables and arrays.
+func (h *halver) sums(v te.Expr, there func(te.Expr) bool) bool {
+	type visit struct {
+		place    any
+		computed bool
+	}
+	seen := map[visit]bool{}
+	var from func(e te.Expr, computed bool) bool
+	held := func(at visit) bool {
+		if seen[at] {
+			return false
 		}
-	})
-	return found
+		seen[at] = true
+		return slices.ContainsFunc(h.values[at.place], func(e te.Expr) bool { return from(e, at.computed) })
+	}
+	from = func(e te.Expr, computed bool) bool {
+		if computed && there(e) {
+			return true
+		}
+		switch x := e.(type) {
+		case loop.Ref:
+			return held(visit{x.Name, computed})
+		case loop.Mem:
+			return held(visit{x.Buf, computed})
+		case te.Select:
+			return from(x.Then, computed) || from(x.Else, computed)
+		case te.Call:
+			computed = computed || x.Fn != "max" && x.Fn != "min"
+			return slices.ContainsFunc(x.Args, func(e te.Expr) bool { return from(e, computed) })
+		}
+		return false
+	}
+	return from(v, false)
 }
 
 // stored returns the value of a store, computed in f16. It returns false if that is not possible.

@@ -33,6 +33,10 @@ func TestHalves(t *testing.T) {
 		{"a sum of many", "var a = f32:0; for i < 4 {; a = f32 add(a, f32 cast(x[i])); }; y[0] = f16 cast(a)", ""},
 		{"an array", "array a f32[4]; a[0] = f32 cast(x[0]); y[0] = f16 cast(a[0])", "array a f16[4] packed; a[0] = x[0]; y[0] = a[0]"},
 		{"sums in an array", "array a f32[4]; a[0] = f32 cast(x[0]); for i < 4 {; a[0] = f32 add(a[0], f32 cast(x[i])); }; y[0] = f16 cast(a[0])", ""},
+		{"sums in an array by a variable", "array a f32[4]; a[0] = f32 cast(x[0]); for i < 4 {; var n = f32 add(a[0], f32 cast(x[i])); a[0] = n; }; y[0] = f16 cast(a[0])", ""},
+		{"sums in two arrays", "array a f32[4]; array b f32[4]; a[0] = f32:0; for i < 4 {; b[0] = f32 add(a[0], f32 cast(x[i])); a[0] = b[0]; }; y[0] = f16 cast(a[0])", ""},
+		{"a maximum in an array by a variable", "array a f32[4]; a[0] = f32 cast(x[0]); for i < 4 {; var n = f32 max(a[0], f32 cast(x[i])); a[0] = n; }; y[0] = f16 cast(a[0])",
+			"array a f16[4] packed; a[0] = x[0]; for i < 4 {; var n = f16 max(a[0], x[i]); a[0] = n; }; y[0] = a[0]"},
 		{"an array that f32 reads, too", "array a f32[4]; a[0] = f32 cast(x[0]); v[0] = a[0]; y[0] = f16 cast(a[0])", ""},
 	} {
 		lines := func(s string) string { return strings.ReplaceAll(s, "; ", "\n") + "\n" }
