@@ -38,8 +38,8 @@ options:
 // networks are what is counted, slowest first.
 var networks = []string{"distilbert", "resnet50", "efficientnet_b0", "mobilenet_v2", "mobilenet_v3_large", "squeezenet1_1"}
 
-// large is how many networks, the first ones, are not counted in f16. QEMU computes f16 by software,
-// which takes minutes for each of them.
+// large is how many networks, the first ones, are not counted in f16. QEMU computes f16 by
+// software, which takes minutes for each of them.
 const large = 2
 
 // chips are of networks in f32 or, with a type after the name, of networks that add in this type.
