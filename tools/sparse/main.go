@@ -28,9 +28,12 @@ examples, for [options]:
   --only network --share 1 --precision fp32,fp16,bf16    also stored in 16 bits, with the bytes of weights
   --tasks                                        only print the tasks of the network's layers
   --structure                                    only print the bytes of FKW and of CSR
-  --only network --share 1,16 --chip arm64 --cxx "aarch64-linux-gnu-g++ -static" --emulator "qemu-aarch64 -cpu max"    count instructions
+  --only network --share 1,16 --chip arm64 \
+    --cxx "aarch64-linux-gnu-g++ -static" --emulator "qemu-aarch64 -cpu max"
+                                          count instructions
 
-The share of the peak counts multiply-adds of the remaining weights. With --emulator, it is their share of the instructions.
+The share of the peak counts multiply-adds of the remaining weights.
+With --emulator, it is their share of the instructions.
 
 options:
 `
