@@ -64,6 +64,7 @@ func (t *Transform) Points() int { return t.Results + t.Taps - 1 }
 var pointsOf = map[int][]*big.Rat{
 	3: {rat(0, 1), rat(1, 1), rat(-1, 1)},
 	5: {rat(0, 1), rat(3, 4), rat(-3, 4), rat(3, 2), rat(-3, 2)},
+	6: {rat(0, 1), rat(1, 1), rat(-1, 1), rat(2, 1), rat(-2, 1), rat(1, 2)},
 	7: {rat(0, 1), rat(1, 1), rat(-1, 1), rat(2, 1), rat(-2, 1), rat(1, 2), rat(-1, 2)},
 }
 

@@ -59,7 +59,7 @@ func keptFilterings(b *block.Block, env *lower.Env) ([]*filtering, error) {
 		return nil, nil
 	}
 	var out []*filtering
-	for _, f := range tried() {
+	for _, f := range tried(env.Target) {
 		w, err := newFiltering(b, env, f)
 		if w == nil || err != nil {
 			return nil, err

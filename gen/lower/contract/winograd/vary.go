@@ -25,7 +25,8 @@ func spaceOf(b *block.Block, env *lower.Env) *params.Space {
 	free.Given = nil
 	all := map[int64]*filtering{}
 	var tiles, parts, rows, vectors, ahead []int64
-	for _, m := range filterSizes {
+	results := sizesOf(env.Target)
+	for _, m := range results {
 		w, err := newFiltering(b, &free, wino.New(m, filterTaps))
 		if w == nil || err != nil { // which who asks for the block's kernels is told
 			return nil
@@ -47,11 +48,11 @@ func spaceOf(b *block.Block, env *lower.Env) *params.Space {
 		return nil
 	}
 	s := &params.Space{Algorithm: algorithm, Params: []params.Param{
-		{Name: vary.Results, Values: sizes(filterSizes)},
+		{Name: vary.Results, Values: sizes(results)},
 		{Name: vary.Rows, Values: params.Ascending(rows...)},
 		{Name: vary.Vectors, Values: params.Ascending(vectors...)},
 		{Name: vary.Tiles, Values: params.Ascending(tiles...)},
-		{Name: vary.Parts, Values: params.Ascending(append(parts, vary.Divisors(all[int64(filterSizes[0])].outputs, mostParts)...)...)},
+		{Name: vary.Parts, Values: params.Ascending(append(parts, vary.Divisors(all[int64(results[0])].outputs, mostParts)...)...)},
 	}}
 	t := env.Target
 	if t.PrefetchBytes > 0 {
