@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"rules_dnn/gen/ir"
@@ -64,29 +65,67 @@ type binding struct {
 // is gives a name the meaning of a number.
 func (b *binding) is(name string, n int64) { b.names[name] = sym.Const(n) }
 
-// operand holds an operand's shape to the first alternative of its signature that may be right.
+// operand requires one alternative of an operand's signature: the most likely one, or the first of
+// several that are as likely.
 func (b *binding) operand(i int, name, signature string) error {
 	s, err := b.Shape(i)
 	if err != nil {
 		return err
 	}
-	var want []string
+	var want, best []string
+	var bestTail ir.Shape
+	least := excluded
 	for _, alternative := range strings.Split(signature, "|") {
 		words := strings.Fields(alternative)
 		want = append(want, b.wanted(words))
 		dims, tail := dimsOf(words, s)
-		if dims == nil || b.excludes(tail, dims) {
+		if dims == nil {
 			continue
 		}
-		for k, d := range dims {
-			what := fmt.Sprintf("dimension %d of operand %d (%s), whose shape is %s", len(s)-len(tail)+k, i, name, s)
-			if err := b.dimension(tail[k], d, what); err != nil {
-				return err
-			}
+		if f := b.fit(tail, dims); f < least {
+			best, bestTail, least = dims, tail, f
 		}
-		return nil
 	}
-	return fmt.Errorf("operand %d (%s) has shape %s; want %s", i, name, s, strings.Join(want, " or "))
+	if least == excluded {
+		return fmt.Errorf("operand %d (%s) has shape %s; want %s", i, name, s, strings.Join(want, " or "))
+	}
+	for k, d := range best {
+		what := fmt.Sprintf("dimension %d of operand %d (%s), whose shape is %s", len(s)-len(bestTail)+k, i, name, s)
+		if err := b.dimension(bestTail[k], d, what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fit says how well a shape fits an alternative.
+type fit int
+
+const (
+	fits   fit = iota // equal, whatever the symbols are
+	mayFit            // equal for some values of symbols
+	fixes             // equal only if a symbol is the number in the signature
+	excluded
+)
+
+// fit returns how well dimensions fit those of an alternative, of the same rank.
+func (b *binding) fit(s ir.Shape, dims []string) fit {
+	if b.excludes(s, dims) {
+		return excluded
+	}
+	worst := fits
+	for k, d := range dims {
+		e, known, orOne := b.meaning(d)
+		_, err := strconv.Atoi(d)
+		switch {
+		case d == "_" || known && s[k].Equal(e) || orOne && s[k].Is(1):
+		case err == nil:
+			worst = max(worst, fixes)
+		default:
+			worst = max(worst, mayFit)
+		}
+	}
+	return worst
 }
 
 // dimsOf are the dimensions of an alternative and those of a shape that they stand for; nil if the ranks differ.
