@@ -110,7 +110,7 @@ func oldGo(t *testing.T) string {
 func sourcesChange(t *testing.T, w *workspace, original string) {
 	dir := filepath.Join(os.Getenv("TEST_TMPDIR"), "rules_dnn")
 	require.NoError(t, os.RemoveAll(dir))
-	for _, part := range []string{"BUILD.bazel", "MODULE.bazel", "go.mod", "go.sum", "gen/cmd", "gen/sym", "platforms", "rules", "runtime", "toolchains", "tools/add", "tools/command"} {
+	for _, part := range []string{"BUILD.bazel", "MODULE.bazel", "go.mod", "go.sum", "gen/cmd", "gen/ir/sym", "platforms", "rules", "runtime", "toolchains", "tools/add", "tools/command"} {
 		copyTree(t, filepath.Join(w.root, part), filepath.Join(dir, part))
 	}
 	counter := filepath.Join(t.TempDir(), "go")
@@ -124,7 +124,7 @@ case $1 in
 esac
 `, runtime.GOOS, runtime.GOARCH)), 0o755))
 	withGo(t, w, strings.Replace(original, `"../.."`, fmt.Sprintf("%q", dir), 1), counter)
-	for i, change := range []string{"", "", "gen/sym/sym.go", "gen/sym/new.go", "rules/BUILD.bazel"} {
+	for i, change := range []string{"", "", "gen/ir/sym/sym.go", "gen/ir/sym/new.go", "rules/BUILD.bazel"} {
 		if change != "" {
 			file, err := os.OpenFile(filepath.Join(dir, change), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 			require.NoError(t, err)

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/emit/manifest"
+	"rules_dnn/gen/fusion/tuning"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/manifest"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/tuning"
 	"rules_dnn/tools/check"
 )
 

@@ -1,8 +1,8 @@
 // Math functions for generated kernels. Most accept float or a GNU vector of floats.
 //
 // The float functions are polynomials. They use the same sequence of operations as the compiler
-// (gen/scalar), which states their error bounds, and need no libm. Without contraction of products
-// their results equal the compiler's bit for bit; with contraction they are within the bounds.
+// (gen/ir/scalar), which states their error bounds, and need no libm. Without contraction of
+// products, their results equal the compiler's bit for bit; with it, they are within the bounds.
 // Functions of double are the C++ compiler's builtins. Integers wrap, and no operation on them
 // traps.
 //

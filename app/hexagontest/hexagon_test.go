@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/graph/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/wildtest"
+	"rules_dnn/gen/testing/wildtest"
 )
 
 const fuzzText = `graph "g\n\xff" opset 17 {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"rules_dnn/gen/limit"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/base/limit"
+	"rules_dnn/gen/ir/sym"
 )
 
 // Graph is a list of nodes in topological order.

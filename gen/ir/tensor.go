@@ -5,8 +5,8 @@ import (
 	"io"
 	"math"
 
-	"rules_dnn/gen/limit"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/base/limit"
+	"rules_dnn/gen/ir/sym"
 )
 
 // Tensor is a constant: row-major little-endian elements, in memory, in a

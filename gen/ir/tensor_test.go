@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // TestFits: each dimension may be fine, and their product not.

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rules_dnn/gen/lex"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/lex"
+	"rules_dnn/gen/ir/sym"
 )
 
 // The text form of a graph: a node a line, any name quoted where it must be.

@@ -3,8 +3,8 @@ package ir
 import (
 	"strings"
 
-	"rules_dnn/gen/lex"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/lex"
+	"rules_dnn/gen/ir/sym"
 )
 
 func (p *parser) node(values map[string]*Value, depth int) (*Node, error) {

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"rules_dnn/gen/lex"
-	"rules_dnn/gen/limit"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/base/limit"
+	"rules_dnn/gen/ir/lex"
+	"rules_dnn/gen/ir/sym"
 )
 
 // Parse reads a graph's text form. Constants in files refer to files by name: ""

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rules_dnn/gen/lex"
+	"rules_dnn/gen/ir/lex"
 )
 
 // attr reads an attribute of a node.

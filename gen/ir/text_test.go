@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // dumpOf is the graph's text, all of it.

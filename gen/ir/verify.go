@@ -3,7 +3,7 @@ package ir
 import (
 	"fmt"
 
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // Verify checks what every pass may rely on: values are defined once and before

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 func TestVerify(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"math"
 	"sort"
 
+	"rules_dnn/gen/base/limit"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 

@@ -9,8 +9,8 @@ import (
 	"unicode"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/onnx/onnxpb"
-	"rules_dnn/gen/sym"
 )
 
 // Dim bounds a symbolic dimension, inclusively; Lo == Hi binds it to a number.

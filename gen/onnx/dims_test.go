@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/onnx/onnxpb"
-	"rules_dnn/gen/sym"
 )
 
 func TestParseDim(t *testing.T) {

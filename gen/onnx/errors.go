@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rules_dnn/gen/limit"
+	"rules_dnn/gen/base/limit"
 )
 
 // refusal is an error about something that ONNX has and the compiler does not

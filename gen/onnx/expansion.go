@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"rules_dnn/gen/limit"
+	"rules_dnn/gen/base/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 

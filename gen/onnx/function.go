@@ -3,8 +3,8 @@ package onnx
 import (
 	"fmt"
 
+	"rules_dnn/gen/base/limit"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 

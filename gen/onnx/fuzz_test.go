@@ -12,7 +12,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx/onnxpb"
-	"rules_dnn/gen/wildtest"
+	"rules_dnn/gen/testing/wildtest"
 )
 
 // fuzzSeeds are models that use what the importer knows.

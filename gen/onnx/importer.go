@@ -5,8 +5,8 @@ import (
 	"sort"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/onnx/onnxpb"
-	"rules_dnn/gen/sym"
 )
 
 // importer converts one model.

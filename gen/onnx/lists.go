@@ -7,10 +7,10 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"rules_dnn/gen/base/limit"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/limit"
+	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/onnx/onnxpb"
-	"rules_dnn/gen/sym"
 )
 
 // list is where the elements of an attribute's list are, nil where it has none. The scanner

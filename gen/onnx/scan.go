@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"rules_dnn/gen/limit"
+	"rules_dnn/gen/base/limit"
 	"rules_dnn/gen/onnx/onnxpb"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/onnx/onnxpb"
-	"rules_dnn/gen/sym"
 )
 
 // zeros stands for weights whose values do not matter.

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // TestWaysAreFollowedOnce: stages that each read two before them, of which one is a sum over what the other reads, are followed once at each point, and

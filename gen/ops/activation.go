@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // activationRows are the operators composed of a few scalar functions of one operand.

@@ -3,7 +3,7 @@ package ops
 import (
 	"slices"
 
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // additive are the functions that give sums of their operands, up to signs and roundings.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // binaryRows are the elementwise operators on several operands that broadcast.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ops/opaque"
 )
 
 // Bind is the compiler's own operator whose result is its first operand, a few integers, some of them as

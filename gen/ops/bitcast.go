@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // bitCast gives the number of another type that has the same bits. NaNs of half types

@@ -2,7 +2,7 @@ package ops
 
 import (
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // Reads are all reads of operands that some stages make, of which loads of stages are of earlier ones.

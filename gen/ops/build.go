@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // Build checks a node against its operator's row and gives its meaning under the

@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/scalar"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/scalar"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // TestTypes builds each example with each element type of its first operand and

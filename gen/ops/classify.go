@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // MappingType is DNNFusion's relation of an operand's elements to a result's

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // Expansion is what a composition is made of.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // manyOperands is how many operands one stage reads. Operators of more are several stages, each of which goes on with what

@@ -6,8 +6,8 @@ import (
 	"math"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 func constantRows() []*Row {

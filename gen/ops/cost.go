@@ -1,9 +1,9 @@
 package ops
 
 import (
-	"rules_dnn/gen/scalar"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/scalar"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // FLOPs counts the floating-point operations of a node from its expressions: those of

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ops/opaque"
 )
 
 // pointers and runs shorten what most calls have.

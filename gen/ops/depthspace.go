@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // blockMode reads what DepthToSpace and SpaceToDepth share: an operand of rank 4, the

@@ -3,7 +3,7 @@ package ops
 import (
 	"slices"
 
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // digit is a part of an index: the digits of `base` (an axis, or a position in

@@ -3,8 +3,8 @@ package ops
 import (
 	"slices"
 
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // dropEmpty drops what a meaning never computes: elements of a stage without points, values of a sum without terms,

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // constFloat is the one element of an operand that must be a constant.

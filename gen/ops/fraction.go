@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
+	"rules_dnn/gen/ops/opaque"
 )
 
 // frac is an exact quotient of dimensions and loop variables; den is above 0.

@@ -5,8 +5,8 @@ import (
 	"strconv"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // indexRows are the operators whose indices are loaded.

@@ -1,6 +1,6 @@
 package ops
 
-import "rules_dnn/gen/te"
+import "rules_dnn/gen/ir/te"
 
 // weigh is the sum of elements by their weights.
 func weigh(weights []te.Expr, read func(n int) te.Expr) te.Expr {

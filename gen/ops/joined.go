@@ -3,7 +3,7 @@ package ops
 import (
 	"slices"
 
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // joint is a dimension as most*some, of which some is 1 or 0. What was joined before is taken apart, so that dimensions that are joined again and again grow by

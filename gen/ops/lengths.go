@@ -1,8 +1,8 @@
 package ops
 
 import (
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // Lengths is the compiler's own operator whose result is its first operand, how long each of several

@@ -2,8 +2,8 @@ package ops
 
 import (
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // reshapeIndex are the indices of a tensor of shape from at a point of the same

@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // microsoftAttentionRows are ONNX Runtime's own operators of attention, in terms of ONNX's Attention and RotaryEmbedding.

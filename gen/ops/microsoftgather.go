@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // gatherBlocksRow is Gather from a table of integers, of which each block along an axis has a scale and a zero point.

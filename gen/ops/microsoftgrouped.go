@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // grouped is a GroupQueryAttention. Its keys and values are those of the cache up to where each batch's queries begin, and then new ones.

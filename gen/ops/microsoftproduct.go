@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // Signatures of scales and zero points of a matrix of N columns, and of scales that may be matrices of one row.

@@ -3,10 +3,10 @@ package ops
 import (
 	"fmt"
 
+	"rules_dnn/gen/base/limit"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/limit"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // movementRows are operators whose result's elements are elements of an operand.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // Narrow is the compiler's own operator that stores f32 in 16 bits where a precision asks for that. Other than ONNX's Cast it keeps

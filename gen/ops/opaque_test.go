@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
+	"rules_dnn/gen/ops/opaque"
 )
 
 func opaqueExamples() []example {

@@ -10,9 +10,9 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
+	"rules_dnn/gen/ops/opaque"
 )
 
 // Form tells how a row gives an operator's meaning.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // TestPowers: squares and cubes by constants are products, where these are as exact as the function.

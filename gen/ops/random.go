@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ops/opaque"
 )
 
 // Random is the compiler's own operator that draws a tensor's elements: uniform ones of [a, a+b), or of the normal distribution with mean a and

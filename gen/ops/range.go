@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
+	"rules_dnn/gen/ops/opaque"
 )
 
 // The compiler's own operators that a Range whose operands only a run knows becomes: how many numbers

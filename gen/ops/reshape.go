@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // reshapeRows are the operators that keep the elements' order and change the shape.

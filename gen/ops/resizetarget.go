@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // target reads scales or sizes, whichever is given and not empty.

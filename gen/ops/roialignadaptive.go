@@ -2,8 +2,8 @@ package ops
 
 import (
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // Results of the stage of a region's bins along an axis.

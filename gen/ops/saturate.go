@@ -2,8 +2,8 @@ package ops
 
 import (
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/scalar"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/scalar"
+	"rules_dnn/gen/ir/te"
 )
 
 // saturating is the meaning of a node whose results the compiler stores in 16 bits by itself (ir.Node.Saturates): what the node computes of

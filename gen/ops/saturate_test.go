@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/scalar"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/scalar"
+	"rules_dnn/gen/ir/te"
 )
 
 // shortened is a node whose floats of one type variable have 16 bits, as package precision changes it; nil if it has none.

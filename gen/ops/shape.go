@@ -6,8 +6,8 @@ import (
 	"strconv"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // axes are the loops of a result of the shape: i0, i1, ...

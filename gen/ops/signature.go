@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // A shape signature (Param.Shape) says which shapes an operand may have: alternatives, separated by "|", of dimensions, separated by

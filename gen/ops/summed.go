@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // Summed is what the names of the compiler's own operators begin with that are an operator of ONNX, such as GlobalAveragePool, of what

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ops/opaque"
 )
 
 func tfIdf(c *Ctx) (*Meaning, error) {

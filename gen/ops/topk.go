@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ops/opaque"
 )
 
 // topLines is how many lines side by side are looked through together: kLines of runtime/dnn_select.h.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/te"
 )
 
 // unaryRows are the operators that are one scalar function of one operand.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
 )
 
 // Unpack is the compiler's own operator for a constant matrix of integers of 4 bits, in blocks along its first axis with a scale and a zero

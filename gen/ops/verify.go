@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	"rules_dnn/gen/base/limit"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/limit"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
+	"rules_dnn/gen/ops/opaque"
 )
 
 // Verify checks a meaning against its node under the facts: extents are not negative,

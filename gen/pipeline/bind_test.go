@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/emit/cpp/cpptest"
+	"rules_dnn/gen/graph/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop/run"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/program/plan"
+	"rules_dnn/gen/program/run"
 )
 
 const reshapeAtRun = `

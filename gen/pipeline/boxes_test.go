@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/emit/cpp/cpptest"
+	"rules_dnn/gen/graph/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/print/cpp/cpptest"
 )
 
 // TestManyBoxes: of more boxes than NonMaxSuppression compares at a time the C++ function selects those of the Go

@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/emit/cpp/cpptest"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/kernel/loop"
 	"rules_dnn/gen/ops"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/program/plan"
+	"rules_dnn/gen/program/run"
 )
 
 // everyCPU is a feature that all processors of the tests' machines have.

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/emit/cpp/cpptest"
+	"rules_dnn/gen/graph/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop/run"
-	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/program/run"
 )
 
 func truth(b bool) *ir.Tensor {

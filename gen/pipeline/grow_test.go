@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/emit/cpp/cpptest"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/program/plan"
 )
 
 // growing appends the captured rows in each iteration, and uses how many there are in the body and after it.

@@ -1,11 +1,11 @@
 package pipeline
 
 import (
-	"rules_dnn/gen/block"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/lower/weights"
-	"rules_dnn/gen/sel"
-	"rules_dnn/gen/tuning"
+	"rules_dnn/gen/fusion/block"
+	"rules_dnn/gen/fusion/tuning"
+	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/propose/weights"
+	"rules_dnn/gen/selection/sel"
 )
 
 // Compare is the choice of kernels and layouts for the blocks, or the first of them, as a problem of its own: what select solves.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/loop"
+	"rules_dnn/gen/kernel/loop"
 )
 
 // dumpedKernels are the kernels in a dump, each with the comments before it.

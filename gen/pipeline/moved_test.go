@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/graph/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/loop/run"
+	"rules_dnn/gen/kernel/loop"
+	"rules_dnn/gen/program/run"
 	"rules_dnn/gen/target/chips/chipstest"
 )
 

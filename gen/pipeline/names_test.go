@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/emit/cpp/cpptest"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/kernel/loop"
 )
 
 // TestSymbolNames: a symbol may have any name, a keyword's as well; a name that kernels use is

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/emit/cpp/cpptest"
+	"rules_dnn/gen/graph/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/loop/run"
-	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/kernel/loop"
+	"rules_dnn/gen/program/run"
 )
 
 // nestCase is a graph of one input x of one result, and what its kernels must have and must not have.

@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/emit/cpp/cpptest"
+	"rules_dnn/gen/graph/interp"
+	"rules_dnn/gen/graph/passes/edit"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop/run"
 	"rules_dnn/gen/ops"
-	"rules_dnn/gen/passes/edit"
-	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/program/run"
 )
 
 var nan = float32(math.NaN())

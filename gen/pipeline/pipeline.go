@@ -12,17 +12,17 @@ import (
 	"strings"
 	"time"
 
-	"rules_dnn/gen/block"
+	"rules_dnn/gen/fusion/block"
+	"rules_dnn/gen/fusion/tuning"
+	"rules_dnn/gen/graph/passes/precision"
+	"rules_dnn/gen/graph/samples"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/lower/weights"
-	"rules_dnn/gen/passes/precision"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/samples"
-	"rules_dnn/gen/sel"
+	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/kernel/loop"
+	"rules_dnn/gen/program/plan"
+	"rules_dnn/gen/propose/weights"
+	"rules_dnn/gen/selection/sel"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/tuning"
 )
 
 // checkOrder reports where a list contradicts the order that its passes ask for.

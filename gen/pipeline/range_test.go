@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"rules_dnn/gen/graph/passes/edit"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/ops"
-	"rules_dnn/gen/passes/edit"
-	"rules_dnn/gen/sym"
 )
 
 const rangeAtRun = `

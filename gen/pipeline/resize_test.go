@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/emit/cpp/cpptest"
+	"rules_dnn/gen/graph/interp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/opaque"
-	"rules_dnn/gen/print/cpp/cpptest"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ops/opaque"
 )
 
 const scalesAtRun = `

@@ -3,8 +3,8 @@ package pipeline
 import (
 	"fmt"
 
-	"rules_dnn/gen/block"
-	"rules_dnn/gen/loop"
+	"rules_dnn/gen/fusion/block"
+	"rules_dnn/gen/kernel/loop"
 )
 
 // room checks that the groups of every kernel have the work-items, and the memory that these share, in what runs them.

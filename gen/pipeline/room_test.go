@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/block"
+	"rules_dnn/gen/fusion/block"
 	"rules_dnn/gen/ir/irtest"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/kernel/loop"
 	"rules_dnn/gen/target"
 )
 

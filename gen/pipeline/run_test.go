@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/emit/cpp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/print/cpp"
 	"rules_dnn/gen/target/chips/chipstest"
 )
 

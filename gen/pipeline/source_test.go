@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/graph/shape"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/shape"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
 )
 
 // sharedAtRun needs one number in two ways, and another one of the same vector only once the shape of what

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"slices"
 
-	"rules_dnn/gen/block"
+	"rules_dnn/gen/fusion/block"
+	"rules_dnn/gen/graph/passes/islands"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/passes/islands"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/sel"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/kernel/loop"
+	"rules_dnn/gen/program/plan"
+	"rules_dnn/gen/selection/sel"
 )
 
 // checkNames refuses a kernel that calls something of its own like a symbol: it would be one in

@@ -1,11 +1,11 @@
 package pipeline
 
 import (
-	"rules_dnn/gen/block"
+	"rules_dnn/gen/fusion/block"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/program/plan"
 )
 
 // graph makes the steps of a graph that a block runs: first what it demands of dimensions.

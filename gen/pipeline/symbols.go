@@ -1,11 +1,11 @@
 package pipeline
 
 import (
+	"rules_dnn/gen/base/limit"
+	"rules_dnn/gen/graph/passes/islands"
+	"rules_dnn/gen/graph/passes/simplify"
+	"rules_dnn/gen/graph/shape"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/limit"
-	"rules_dnn/gen/passes/islands"
-	"rules_dnn/gen/passes/simplify"
-	"rules_dnn/gen/shape"
 )
 
 // mostNamed is how many times more symbols than a model may have its inputs may name, before inference finds those that are equal.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/limit"
+	"rules_dnn/gen/base/limit"
 )
 
 // TestSymbols: a graph of more symbols than a model may have is refused before anything is made of it: of those that its inputs name by the first pass,

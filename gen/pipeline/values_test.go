@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/graph/passes/edit"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop/run"
-	"rules_dnn/gen/passes/edit"
+	"rules_dnn/gen/program/run"
 )
 
 // one is a node of inputs %a, %b, ... of types and shapes, in the text form, and of constants.

@@ -9,13 +9,13 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/sel"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
+	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/kernel/loop"
+	"rules_dnn/gen/program/plan"
+	"rules_dnn/gen/selection/sel"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/te"
 )
 
 // TestPassesAreVerified: what a pass leaves wrong is found right after it, and not by a later pass or in C++.

@@ -6,16 +6,16 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/cost"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/lower/match"
-	"rules_dnn/gen/lower/refusal"
+	"rules_dnn/gen/ir/sym"
+	"rules_dnn/gen/ir/te"
+	"rules_dnn/gen/kernel/cost"
+	"rules_dnn/gen/kernel/loop"
 	"rules_dnn/gen/ops"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/sel"
-	"rules_dnn/gen/sym"
-	"rules_dnn/gen/te"
+	"rules_dnn/gen/program/plan"
+	"rules_dnn/gen/propose/match"
+	"rules_dnn/gen/propose/refusal"
+	"rules_dnn/gen/selection/sel"
 )
 
 // Kinds of warnings.

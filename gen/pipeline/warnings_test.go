@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/plan"
+	"rules_dnn/gen/program/plan"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
 	"rules_dnn/gen/target/chips/chipstest"

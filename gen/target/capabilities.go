@@ -31,7 +31,7 @@ var families = map[string]family{
 	"opencl":  {language: "opencl"},
 }
 
-// Language is what kernels for the chip are written in, by the name of the printer below gen/print: cpp, hvx or opencl.
+// Language is what kernels for the chip are written in, by the name of the printer below gen/emit: cpp, hvx or opencl.
 func (t *Target) Language() string {
 	if f, known := families[t.CPU]; known {
 		return f.language

@@ -10,9 +10,9 @@ import (
 	"maps"
 	"slices"
 
-	"rules_dnn/gen/instr"
+	"rules_dnn/gen/base/jsonfile"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/jsonfile"
+	"rules_dnn/gen/target/instr"
 )
 
 // Target holds a chip's facts. Sizes are bytes.

@@ -24,7 +24,7 @@ How the numbers are defined:
 - Caches: the smallest size among a processor's variants.
 - fma_per_cycle, loads_per_cycle, stores_per_cycle, arithmetic_per_cycle: whole vectors. If units
   or the path to the cache have 256 bits, two of them count as one 512-bit vector.
-- fma_latency: latency for floats, if it differs from gen/instr.
+- fma_latency: latency for floats, if it differs from gen/target/instr.
 - issue_per_cycle: operations that are renamed or dispatched in a cycle.
 - l2_bytes_per_cycle: sustained reads if a measurement is known, otherwise half of the port's
   width.
@@ -305,7 +305,7 @@ CHIPS = {
     },
 
     # Processors, for builds that name one. On x86-64 the flags are the level's, and the additions
-    # above. Flags do not enable a CPU feature that no row of gen/instr uses, and create() does
+    # above. Flags do not enable a CPU feature that no row of gen/target/instr uses, and create() does
     # not check it.
 
     # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1 with 5 cycles, loads on ports 2
@@ -642,7 +642,7 @@ CHIPS = {
         "runs": ["arm64", "arm64_dotprod"],
     },
     # The Cortex-X1 for servers: four pipes of 128 bits, three loads, 8 macro-operations
-    # dispatched (Arm's software optimization guide, and LLVM's model). gen/instr has no row for
+    # dispatched (Arm's software optimization guide, and LLVM's model). gen/target/instr has no row for
     # its SVE of 256 bits. L2 of Graviton3 has 1 MB. Two stores of 16 bytes. The mesh has 32 MB.
     "arm64_neoverse_v1": {
         "constraints": {
@@ -670,7 +670,7 @@ CHIPS = {
     },
     # The Cortex-X3 for servers: four pipes of 128 bits, three loads, 8 macro-operations
     # dispatched (Arm's software optimization guide PJDOC-466751330-593177; "Arm's Neoverse V2, in
-    # AWS's Graviton 4", chipsandcheese.com). gen/instr has no row for its SVE of 128 bits. L2 has
+    # AWS's Graviton 4", chipsandcheese.com). gen/target/instr has no row for its SVE of 128 bits. L2 has
     # 1 MB in Grace and 2 MB in Graviton4. Bytes per cycle are copied from arm64_neoverse_v1. Two
     # stores of 16 bytes. The mesh of Graviton4 has 36 MB, and cores are 30 to 60 ns apart (the
     # same article).

@@ -36,7 +36,7 @@ DnnSkeletonInfo = provider(
 def skeleton_name(prefix, version):
     """Returns a skeleton library's file name.
 
-    The stub uses the same name (gen/print/cppapi/remote.go).
+    The stub uses the same name (gen/emit/cppapi/remote.go).
     """
     return "lib%s_%s_skel.so" % (prefix, version)
 

@@ -5,7 +5,7 @@ _DIGITS = "0123456789"
 _API_PUNCTUATION = "-.+/"
 
 # Names that are reserved in C or C++: keywords, macros that headers and compilers may define, and
-# the standard library's namespace. A test compares them with gen/print/ctext/ident.go of dnnc.
+# the standard library's namespace. A test compares them with gen/emit/ctext/ident.go of dnnc.
 _TAKEN = {word: None for line in """
     EOF I INFINITY NAN NULL alignas alignof and and_eq arm asm assert auto bitand bitor bool break
     case catch char char16_t char32_t char8_t class co_await co_return co_yield compl complex

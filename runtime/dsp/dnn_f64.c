@@ -1,4 +1,5 @@
-// The functions of dnn_f64.h that are sums of series, as in the compiler (gen/scalar/float64.go).
+// The functions of dnn_f64.h that are sums of series, as in the compiler
+// (gen/ir/scalar/float64.go).
 #include "runtime/dsp/dnn_f64.h"
 
 #include <stdbool.h>

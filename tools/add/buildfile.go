@@ -11,7 +11,7 @@ import (
 	"github.com/bazelbuild/buildtools/build"
 	"github.com/bazelbuild/buildtools/tables"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 )
 
 // buildFile is a package's BUILD file.

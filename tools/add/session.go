@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 )
 
 // session holds the BUILD files of one run: several models may be in one package.

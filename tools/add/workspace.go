@@ -9,7 +9,7 @@ import (
 
 	"github.com/bazelbuild/buildtools/build"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 )
 
 // Files by which Bazel knows a workspace's root, and a package; of the latter the first counts.

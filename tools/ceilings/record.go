@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/tools/a64count"
 )
 

@@ -9,8 +9,8 @@ import (
 	"os"
 	"os/exec"
 
+	"rules_dnn/gen/base/limit"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/limit"
 )
 
 // Emulated is a running program that serves a model on a DSP under an emulator, with the protocol

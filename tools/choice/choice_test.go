@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/instr"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/lower/product"
+	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/onnx/onnxpb"
 	"rules_dnn/gen/onnx/onnxtest"
+	"rules_dnn/gen/propose/product"
+	"rules_dnn/gen/target/instr"
 )
 
 // network writes a model of two convolutions of bytes, with a Cast to bytes between them, and returns

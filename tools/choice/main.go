@@ -15,14 +15,14 @@ import (
 	"strings"
 	"time"
 
-	"rules_dnn/gen/files"
-	"rules_dnn/gen/instr"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/lower/product"
+	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
+	"rules_dnn/gen/propose/product"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/instr"
 	"rules_dnn/tools/command"
 )
 

@@ -5,9 +5,9 @@ import (
 	"os"
 	"strings"
 
-	"rules_dnn/gen/hostcpu"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/hostcpu"
 	"rules_dnn/tools/command"
 )
 

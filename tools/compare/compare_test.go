@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/fusion/tuning"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/sym"
 	"rules_dnn/gen/target"
-	"rules_dnn/gen/tuning"
 	"rules_dnn/tools/check"
 )
 
@@ -129,10 +129,10 @@ func tuneCompiled(t *testing.T, network, dnnc, runtime string) {
 	require.NoError(t, err)
 	times, err := r.For(r.Chips[0].Chip)
 	require.NoError(t, err)
-	var fastest []string // several on a busy machine, whose clock counts the same for them
+	var fastest []string // or nearly: the times of such a small block differ by less than noise on a busy machine
 	kernels := times[r.Chips[0].Blocks[0].Key]
 	for _, k := range kernels {
-		if k.Micros == kernels[0].Micros && strings.Contains(string(text), `"kernel": "`+k.Name+`"`) {
+		if k.Micros <= 1.1*kernels[0].Micros && strings.Contains(string(text), `"kernel": "`+k.Name+`"`) {
 			fastest = append(fastest, k.Name)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/tools/a64count"
 	"rules_dnn/tools/command"
 )

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/tools/a64count"
 )
 

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/emit/manifest"
 )
 
 // divided is how many steps of a program the device launches, of how many kernels, and how many the

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/tools/command"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/tools/check"

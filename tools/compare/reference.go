@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/graph/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/tools/check"

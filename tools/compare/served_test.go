@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/tools/a64count"
 )
 

@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	"rules_dnn/gen/manifest"
-	"rules_dnn/gen/print/cppapi"
+	"rules_dnn/gen/emit/cppapi"
+	"rules_dnn/gen/emit/manifest"
 )
 
 // digits are how many of a digest's the record has.

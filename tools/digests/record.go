@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 )
 
 // head begins the record.

@@ -205,15 +205,15 @@ func schemaPages(r *repository) (map[string]string, error) {
 		file, title, source, intro string
 		types                      []struct{ heading, dir, name string }
 	}{
-		{"manifest.md", "Manifest", "`gen/manifest`",
+		{"manifest.md", "Manifest", "`gen/emit/manifest`",
 			"`NAME.manifest.json` describes a compiled model for tools and people. Sizes are bytes; expressions are over the symbols.",
-			[]struct{ heading, dir, name string }{{"NAME.manifest.json", "gen/manifest", "Manifest"}}},
+			[]struct{ heading, dir, name string }{{"NAME.manifest.json", "gen/emit/manifest", "Manifest"}}},
 		{"reports.md", "Reports", "the types that write them", "Rules and commands write these JSON files.",
 			[]struct{ heading, dir, name string }{
-				{"dnn_quantize: output group report", "gen/quant", "Report"},
-				{"dnn_pruning: output group pruning", "gen/prune", "Report"},
-				{"NAME.tune: the tuning record", "gen/tuning", "Record"},
-				{"dnntrain: log.json", "gen/trainer/command", "pruneLog"},
+				{"dnn_quantize: output group report", "gen/compress/quant", "Report"},
+				{"dnn_pruning: output group pruning", "gen/compress/prune", "Report"},
+				{"NAME.tune: the tuning record", "gen/fusion/tuning", "Record"},
+				{"dnntrain: log.json", "gen/cmd/command", "pruneLog"},
 			}},
 	} {
 		p := newPage(f.title, f.source)

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strings"
 
+	"rules_dnn/gen/emit/opencl"
+	"rules_dnn/gen/graph/shape"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/print/opencl"
-	"rules_dnn/gen/shape"
+	"rules_dnn/gen/program/plan"
 	"rules_dnn/gen/target"
 )
 

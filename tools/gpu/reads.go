@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"strings"
 
-	"rules_dnn/gen/cost"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/kernel/cost"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/target"

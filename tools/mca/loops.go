@@ -5,11 +5,11 @@ import (
 	"regexp"
 	"strings"
 
+	"rules_dnn/gen/emit/asm"
+	"rules_dnn/gen/emit/cpp"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/loop"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/print/asm"
-	"rules_dnn/gen/print/cpp"
+	"rules_dnn/gen/kernel/loop"
+	"rules_dnn/gen/program/plan"
 )
 
 // multiply is a kind of instruction that multiplies vectors and adds: how it is called, and one in

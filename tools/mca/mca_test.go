@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/emit/asm"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/print/asm"
 	"rules_dnn/tools/check"
 )
 

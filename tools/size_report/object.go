@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 )
 
 // kind is what a section is for.

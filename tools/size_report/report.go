@@ -12,7 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/emit/manifest"
 )
 
 // report is what the files come to.

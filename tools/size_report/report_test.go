@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/emit/manifest"
 )
 
 const loaded = elf.SHF_ALLOC

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/emit/manifest"
 )
 
 // kernelName is a kernel's: what the names of its variant's files and functions begin with, and a

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/tools/a64count"
 )
 

@@ -9,10 +9,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"rules_dnn/gen/compress/prune"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx/onnxpb"
 	"rules_dnn/gen/onnx/onnxtest"
-	"rules_dnn/gen/prune"
 )
 
 // layer is one of VGG-16's 3x3 convolutions of 224x224 images, with its number in the network.

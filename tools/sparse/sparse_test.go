@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/kernel/fkw"
 	"rules_dnn/gen/onnx"
 )
 

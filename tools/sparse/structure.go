@@ -6,8 +6,8 @@ import (
 	"io"
 	"math"
 
-	"rules_dnn/gen/fkw"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/kernel/fkw"
 )
 
 // entriesKept is how many taps of nine a kernel keeps.

@@ -10,11 +10,11 @@ import (
 	"slices"
 	"strconv"
 
-	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/layout"
-	"rules_dnn/gen/manifest"
-	"rules_dnn/gen/sched"
+	"rules_dnn/gen/kernel/fkw"
+	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/kernel/sched"
 )
 
 // tasks prints the number of tasks of each layer of the network with own patterns, and the work of

@@ -5,7 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"rules_dnn/gen/measure"
+	"rules_dnn/gen/selection/measure"
 )
 
 // Numbers of measured kernels of each block, and of rounds.

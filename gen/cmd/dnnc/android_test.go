@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/ir/scalar"
 	"rules_dnn/tests/android/androidtest"
 )
 

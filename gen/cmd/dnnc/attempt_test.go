@@ -11,7 +11,7 @@ import (
 
 	"rules_dnn/gen/onnx/onnxpb"
 	"rules_dnn/gen/onnx/onnxtest"
-	"rules_dnn/gen/wildtest"
+	"rules_dnn/gen/testing/wildtest"
 )
 
 // Models of ONNX's messages, as no exporter would write them.

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rules_dnn/gen/files"
-	"rules_dnn/gen/measure"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/selection/measure"
 )
 
 const benchDoc = `dnnc bench runs the benchmark program of a model that was built for its target.

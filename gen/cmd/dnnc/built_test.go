@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/emit/cpp/cpptest"
 )
 
 // user is a program that uses the compiled model: dims that a node refuses give a status and

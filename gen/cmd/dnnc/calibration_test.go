@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/emit/manifest"
+	"rules_dnn/gen/graph/passes/edit"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/ir/safetensors"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/passes/edit"
-	"rules_dnn/gen/safetensors"
 )
 
 // writeInputs writes a safetensors file of inputs x of four numbers.

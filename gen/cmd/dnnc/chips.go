@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/fusion/tuning"
 	"rules_dnn/gen/pipeline"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
-	"rules_dnn/gen/tuning"
 )
 
 // readChips reads the facts of the chips that the library has kernels for and of the device, and what the tuning record says of each.

@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/compress/prune"
+	"rules_dnn/gen/emit/cpp"
+	"rules_dnn/gen/emit/cppapi"
+	"rules_dnn/gen/emit/hvx"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/print/cpp"
-	"rules_dnn/gen/print/cppapi"
-	"rules_dnn/gen/print/hvx"
-	"rules_dnn/gen/prune"
 	"rules_dnn/gen/target"
 )
 

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/emit/cpp"
+	"rules_dnn/gen/emit/cppapi"
+	"rules_dnn/gen/emit/opencl"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/print/cpp"
-	"rules_dnn/gen/print/cppapi"
-	"rules_dnn/gen/print/opencl"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
 )

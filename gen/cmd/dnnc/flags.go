@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/plan"
+	"rules_dnn/gen/program/plan"
 )
 
 // list is a flag that may be given several times.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/ops"

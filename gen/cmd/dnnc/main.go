@@ -11,8 +11,8 @@ import (
 	"os"
 	"runtime/debug"
 
+	training "rules_dnn/gen/cmd/command"
 	"rules_dnn/gen/pipeline"
-	training "rules_dnn/gen/trainer/command"
 )
 
 const usage = `dnnc compiles a neural network to C++ sources.

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
+	"rules_dnn/gen/emit/cpp/cpptest"
 	"rules_dnn/gen/onnx/onnxpb"
-	"rules_dnn/gen/print/cpp/cpptest"
 )
 
 // evilNames are what a name must not do to code, comments, strings, paths, JSON or the text form.

@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/emit/cpp/cpptest"
+	"rules_dnn/gen/graph/interp"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
-	"rules_dnn/gen/print/cpp/cpptest"
 )
 
 // watcher is a program that prints what blocks compute: name, type, dimensions, whether elements lie in another order, and elements in row-major order.

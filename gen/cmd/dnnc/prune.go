@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/compress/masks"
+	"rules_dnn/gen/compress/prune"
+	"rules_dnn/gen/compress/prune/policy"
+	"rules_dnn/gen/compress/prune/sensitivity"
+	"rules_dnn/gen/graph/shape"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/masks"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/prune"
-	"rules_dnn/gen/prune/policy"
-	"rules_dnn/gen/prune/sensitivity"
-	"rules_dnn/gen/shape"
 )
 
 const pruneDoc = `dnnc prune makes the weights of an ONNX model sparse by patterns and connectivity, as PatDNN does, and writes the model.

@@ -5,13 +5,13 @@ import (
 	"maps"
 	"slices"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/compress/prune"
+	"rules_dnn/gen/compress/prune/recalibrate"
+	"rules_dnn/gen/compress/prune/shrink"
+	"rules_dnn/gen/graph/samples"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/prune"
-	"rules_dnn/gen/prune/recalibrate"
-	"rules_dnn/gen/prune/shrink"
-	"rules_dnn/gen/samples"
 )
 
 // What follows pruning on request: statistics of BatchNormalization, and smaller shapes.

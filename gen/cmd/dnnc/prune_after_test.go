@@ -9,13 +9,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/interp"
+	"rules_dnn/gen/compress/masks"
+	"rules_dnn/gen/graph/interp"
+	"rules_dnn/gen/graph/passes/edit"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
-	"rules_dnn/gen/masks"
+	"rules_dnn/gen/ir/safetensors"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/passes/edit"
-	"rules_dnn/gen/safetensors"
 )
 
 // runs gives what the interpreter says of a model for random images.

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/fkw"
+	"rules_dnn/gen/compress/masks"
+	"rules_dnn/gen/compress/prune"
+	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
-	"rules_dnn/gen/manifest"
-	"rules_dnn/gen/masks"
+	"rules_dnn/gen/kernel/fkw"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/prune"
 )
 
 func settings(t *testing.T, text string) string {

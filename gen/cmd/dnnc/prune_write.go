@@ -6,15 +6,15 @@ import (
 	"maps"
 	"slices"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/compress/masks"
+	"rules_dnn/gen/compress/prune"
+	"rules_dnn/gen/compress/prune/page"
+	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/manifest"
-	"rules_dnn/gen/masks"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/prune"
-	"rules_dnn/gen/prune/page"
+	"rules_dnn/gen/program/plan"
 )
 
 // What `dnnc prune` writes, and what `dnnc compile` reads of it.

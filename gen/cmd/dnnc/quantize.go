@@ -6,13 +6,13 @@ import (
 	"io"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/compress/quant"
+	"rules_dnn/gen/graph/passes/bnfold"
+	"rules_dnn/gen/graph/passes/simplify"
+	"rules_dnn/gen/graph/samples"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/passes/bnfold"
-	"rules_dnn/gen/passes/simplify"
-	"rules_dnn/gen/quant"
-	"rules_dnn/gen/samples"
 )
 
 const quantizeDoc = `dnnc quantize quantizes a trained ONNX model to 8-bit integers and writes it, with QuantizeLinear and DequantizeLinear around nodes that are

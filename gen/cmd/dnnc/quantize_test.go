@@ -11,12 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"rules_dnn/gen/compress/quant"
+	"rules_dnn/gen/graph/passes/edit"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
+	"rules_dnn/gen/ir/safetensors"
 	"rules_dnn/gen/onnx"
-	"rules_dnn/gen/passes/edit"
-	"rules_dnn/gen/quant"
-	"rules_dnn/gen/safetensors"
 )
 
 // writeSamples writes inputs of normalised's model, with labels where there are some.

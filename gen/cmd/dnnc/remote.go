@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/files"
-	"rules_dnn/gen/print/cppapi"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/emit/cppapi"
 )
 
 // checkRemote refuses what does not go with a stub or a skeleton.

@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"rules_dnn/gen/files"
-	"rules_dnn/gen/measure"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/selection/measure"
 )
 
 const tuneDoc = `dnnc tune measures the candidate kernels of a model's blocks, and writes the record that builds read.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/manifest"
-	"rules_dnn/gen/tuning"
+	"rules_dnn/gen/emit/manifest"
+	"rules_dnn/gen/fusion/tuning"
 )
 
 // smallConv is a block of which several kernels can be measured.

@@ -4,10 +4,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/emit/cpp"
+	"rules_dnn/gen/emit/cppapi"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/print/cpp"
-	"rules_dnn/gen/print/cppapi"
 	"rules_dnn/gen/target"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/hostcpu"
+	"rules_dnn/gen/emit/cpp/cpptest"
 	"rules_dnn/gen/onnx/onnxtest"
-	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/target/hostcpu"
 )
 
 // matrixChips are chips without and with products of matrices.

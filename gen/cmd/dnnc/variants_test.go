@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/hostcpu"
-	"rules_dnn/gen/manifest"
-	"rules_dnn/gen/print/cpp/cpptest"
+	"rules_dnn/gen/emit/cpp/cpptest"
+	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/gen/target/chips"
+	"rules_dnn/gen/target/hostcpu"
 )
 
 // chooser creates a model with each chip of its arguments, "-" being none, and prints the status, the chip whose kernels run, and

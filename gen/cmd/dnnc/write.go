@@ -7,15 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
+	"rules_dnn/gen/emit/cpp"
+	"rules_dnn/gen/emit/cppapi"
+	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/manifest"
+	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/ops"
 	"rules_dnn/gen/pipeline"
-	"rules_dnn/gen/plan"
-	"rules_dnn/gen/print/cpp"
-	"rules_dnn/gen/print/cppapi"
-	"rules_dnn/gen/sym"
+	"rules_dnn/gen/program/plan"
 	"rules_dnn/gen/target"
 )
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"rules_dnn/gen/trainer/command"
+	"rules_dnn/gen/cmd/command"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/gen/target"
 	"rules_dnn/platforms"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/prune"
+	"rules_dnn/gen/compress/prune"
 )
 
 // read returns a file that Bazel built. It skips the test if the test does not run under Bazel.

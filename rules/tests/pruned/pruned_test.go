@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/manifest"
-	"rules_dnn/gen/prune"
+	"rules_dnn/gen/compress/prune"
+	"rules_dnn/gen/emit/manifest"
 )
 
 // read returns a file that Bazel built. It skips the test if the test does not run under Bazel.

@@ -12,7 +12,7 @@ import (
 	"os"
 
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/scalar"
+	"rules_dnn/gen/ir/scalar"
 )
 
 // How many elements each function is given; those of float64 are slow.

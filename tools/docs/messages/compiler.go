@@ -83,7 +83,7 @@ func imports(f *ast.File) []string {
 
 // printsCode reports whether a file's strings are code or dumps unless a helper takes them.
 func printsCode(folder, name string) bool {
-	return strings.HasPrefix(folder, "gen/print") || strings.HasPrefix(filepath.Base(name), "text")
+	return strings.HasPrefix(folder, "gen/emit") || strings.HasPrefix(filepath.Base(name), "text")
 }
 
 // goTexts returns the messages of a file: what helpers take, and sentences elsewhere unless the

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/gen/onnx"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/proto"
 
-	"rules_dnn/gen/files"
+	"rules_dnn/gen/base/files"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/onnx"
 	"rules_dnn/gen/onnx/onnxpb"

@@ -1,0 +1,88 @@
+package fuse
+
+import (
+	"rules_dnn/gen/fusion/block"
+	"rules_dnn/gen/ops"
+)
+
+// verdict is the colour of a cell of DNNFusion's table 3.3.
+type verdict uint8
+
+// Verdicts.
+const (
+	through verdict = iota // green: legal, and pays
+	depend                 // yellow: legal; whether it pays, an estimate tells (the paper measures)
+	stop                   // red: never pays
+)
+
+// cell is the mapping type of two operators fused, and the verdict.
+type cell struct {
+	result  ops.MappingType
+	verdict verdict
+}
+
+const (
+	oneToOne   = ops.OneToOne
+	oneToMany  = ops.OneToMany
+	manyToMany = ops.ManyToMany
+	reorganize = ops.Reorganize
+	shuffle    = ops.Shuffle
+)
+
+// table is DNNFusion's table 3.3 (dissertation): table[first][second]. Its colours follow the
+// text below it: what is fused with a One-to-One operator pays, whichever comes first;
+// Reorganize and Shuffle pay with each other, and with One-to-Many or Many-to-Many depend on
+// the accesses that result; Many-to-Many before a One-to-Many depends as well.
+var table = map[ops.MappingType]map[ops.MappingType]cell{
+	oneToOne: {
+		oneToOne: {oneToOne, through}, oneToMany: {oneToMany, through}, manyToMany: {manyToMany, through},
+		reorganize: {reorganize, through}, shuffle: {shuffle, through},
+	},
+	oneToMany: {
+		oneToOne: {oneToMany, through}, oneToMany: {oneToMany, depend}, manyToMany: {manyToMany, stop},
+		reorganize: {oneToMany, depend}, shuffle: {oneToMany, depend},
+	},
+	manyToMany: {
+		oneToOne: {manyToMany, through}, oneToMany: {manyToMany, depend}, manyToMany: {manyToMany, stop},
+		reorganize: {manyToMany, depend}, shuffle: {manyToMany, depend},
+	},
+	reorganize: {
+		oneToOne: {reorganize, through}, oneToMany: {oneToMany, depend}, manyToMany: {manyToMany, depend},
+		reorganize: {reorganize, through}, shuffle: {reorganize, through},
+	},
+	shuffle: {
+		oneToOne: {shuffle, through}, oneToMany: {oneToMany, depend}, manyToMany: {manyToMany, depend},
+		reorganize: {reorganize, through}, shuffle: {shuffle, through},
+	},
+}
+
+// paysAfterAny reports whether the table lets a second block be fused with whatever computes its operand.
+func paysAfterAny(second ops.MappingType) bool {
+	for _, row := range table {
+		if c, ok := row[second]; !ok || c.verdict != through {
+			return false
+		}
+	}
+	return true
+}
+
+// row is a way to fuse a first block into a second one.
+type row struct {
+	name string
+	// despite reports that the row is an exception to the table, which pays whatever the colour.
+	despite bool
+	// places reports that the first block's stages stay stages, of which the second one loads.
+	places bool
+	// legal reports that the row can fuse the pair without repeating work.
+	legal func(f *fuser, p pair) bool
+	// fuse is the two as one; nil where an index of it would be too long to write.
+	fuse func(f *fuser, p pair) *block.Block
+}
+
+// rows in the order in which they are tried on all pairs.
+var rows = []row{
+	{name: "weights of 4 bits into products", despite: true, legal: weightsLegal, fuse: inlineProducer},
+	{name: "producer into loads", legal: producerLegal, fuse: inlineProducer},
+	{name: "consumer onto results", legal: consumerLegal, fuse: appendConsumer},
+	{name: "row-wise reduction fusion", despite: true, places: true, legal: chainLegal, fuse: placeProducer},
+}

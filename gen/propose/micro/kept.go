@@ -1,0 +1,65 @@
+package micro
+
+import (
+	"rules_dnn/gen/kernel/loop"
+	"rules_dnn/gen/target"
+)
+
+const (
+	// runCycles is what a run of stored kernels costs besides these: its loop ends where no processor foresees it.
+	runCycles = 16
+	// crossing is the part of a load that one more takes which lies in two cache lines, by what kernels took on a Zen 4.
+	crossing = 1
+	line     = loop.CacheLine
+)
+
+// KeptCycles estimates one call of a micro-kernel over stored kernels whose lanes are neighbours in X.
+func KeptCycles(t *target.Target, m *loop.MicroKernel) float64 {
+	k := m.Kept
+	products := float64(k.Entries() * m.Rows * m.Vectors)
+	weights := float64(k.Entries())
+	if k.Held > 0 {
+		weights = float64(k.Held + (k.Entries()-k.Held)*m.Rows*m.Vectors)
+	}
+	loads := m.KeptLoads()
+	accesses := float64(loads*(1+float64(crossing*(spanned(m.Lanes(), m)-1)))) + weights
+	if m.KeptWhole() {
+		accesses = loads + weights
+	}
+	issue := (float64(products*float64(m.Instr.Ops)) + loads + float64(k.Entries()) + 4) / t.IssuePerCycle
+	access := accesses / t.LoadsPerCycle
+	fma := products/t.FMAPerCycle + float64(float64(k.Entries())*t.Widen(m.Stored))
+	adds := 0.0 // sums that are there, in the second-level cache
+	if m.Adds {
+		adds = float64(2*m.Rows*m.Vectors*m.Instr.Bytes()) / t.L2BytesPerCycle
+	}
+	cycles := max(fma, access, issue, brought(t, m), float64(t.Latency(m.Instr)*float64(k.Entries()))) + float64(hidden*(access+issue))
+	return callCycles + adds + float64(float64(k.Runs())*runCycles) + float64(float64(k.Kernels)/10*cycles)
+}
+
+// spanned is how many cache lines so many elements of X take on average, which begin anywhere.
+func spanned(n int64, m *loop.MicroKernel) float64 {
+	size := int64(m.Instr.X.Size())
+	return 1 + float64(float64((n-1)*size)/line)
+}
+
+// brought is the cycles in which what a kernel reads of X comes to the first-level cache: each kernel is of another channel, and all of them
+// find no room there; or in the second-level one, that of a part of them.
+func brought(t *target.Target, m *loop.MicroKernel) float64 {
+	k := m.Kept
+	lines := 0.0
+	row := spanned(m.Vectors*m.Lanes()+2, m)
+	if size := int64(m.Instr.X.Size()); m.RowStep > 0 && m.Lanes()*size >= line { // rows of whole lines that adjoin have those at their ends in common
+		row = min(row, float64(m.RowStep*size)/line)
+	}
+	for _, taps := range k.Taps {
+		lines += float64(float64(m.KeptRows(taps)) * row)
+	}
+	kernel := float64(lines / float64(len(k.Taps)) * line)
+	all := float64(float64(k.Walked()) * kernel)
+	if all <= float64(t.L1D*3/4) {
+		return 0
+	}
+	near := min(1, float64(t.L2)/2/all) // beside weights and sums
+	return float64(kernel * (near/t.L2BytesPerCycle + float64((1-near)/t.Behind(all))))
+}

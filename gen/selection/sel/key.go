@@ -1,0 +1,92 @@
+package sel
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"rules_dnn/gen/fusion/block"
+	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/te"
+	"rules_dnn/gen/propose/match"
+	"rules_dnn/gen/propose/product"
+)
+
+// class is the block's.
+func (s *selector) class(b *block.Block) (*class, error) {
+	if c, ok := s.classOf[b]; ok {
+		return c, nil
+	}
+	key, err := s.key(b)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := s.classes[key]
+	if !ok {
+		c = &class{kernels: map[string]Kernel{}}
+		s.classes[key] = c
+	}
+	s.classOf[b] = c
+	return c, nil
+}
+
+// key is what the candidates of a block depend on, besides the target, the options and what is known of symbols, which
+// are the same in a run: all that the block computes, and all that the layouts and kernels of its values depend on.
+func (s *selector) key(b *block.Block) (string, error) {
+	w := te.NewWriter()
+	for _, st := range b.Stages() {
+		w.Stage(st)
+	}
+	first, zeros := map[*ir.Value]int{}, match.ZeroPoints(b)
+	for i, v := range append(append([]*ir.Value{}, b.Operands...), b.Results...) {
+		if _, ok := first[v]; !ok {
+			first[v] = i
+		}
+		held, err := s.held(v, zeros)
+		if err != nil {
+			return "", err
+		}
+		w.Line("%d %s %s %v %s", first[v], v.Type, w.Exprs(v.Shape), s.layouts(v), held)
+	}
+	w.Line("depth %d, %d operands", b.Depth, len(b.Operands))
+	if s.wantsPacked(b) {
+		w.Line("packed")
+	}
+	if b.Call != nil {
+		c := *b.Call.Call
+		c.Run, c.Consts = nil, nil // the function is Name's, and constants are among the operands
+		w.Line("%+v of %v gives %v", c, b.Call.Operands, b.Call.Results)
+	}
+	return w.String(), nil
+}
+
+// held is what kernels may ask of a constant: the elements of zero points and, where constants are stored as instructions read them, of 8-bit
+// integers, which an instruction multiplies where it can hold their difference.
+func (s *selector) held(v *ir.Value, zeros map[*ir.Value]bool) (string, error) {
+	if v.Const == nil {
+		return "", nil
+	}
+	if sparse, err := s.o.Pruned.Sparse(v); sparse || err != nil {
+		return hashed(v, err)
+	}
+	switch {
+	case v.Type.IsInteger() && slices.ContainsFunc(s.sides, func(d *side) bool { return len(d.t.Dots(ir.I32)) > 0 && (d.t.StoresDots() || zeros[v]) }):
+		return hashed(v, nil)
+	case v.Type == ir.I32 && slices.ContainsFunc(s.sides, func(d *side) bool { return product.SumsInFloats(d.t) }):
+		addable, err := product.Addable(v)
+		return fmt.Sprintf("constant, addable to floats: %t", addable), err
+	}
+	return "constant", nil
+}
+
+// hashed is a constant by its elements.
+func hashed(v *ir.Value, err error) (string, error) {
+	h := fnv.New128a()
+	if err == nil {
+		_, err = v.Const.WriteTo(h)
+	}
+	if err != nil {
+		return "", fmt.Errorf("constant %q: %w", v.Name, err)
+	}
+	return fmt.Sprintf("constant %x", h.Sum(nil)), nil
+}
