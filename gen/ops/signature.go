@@ -98,7 +98,7 @@ func (b *binding) operand(i int, name, signature string) error {
 	return nil
 }
 
-// fit says how well a shape fits an alternative.
+// fit is how well a shape fits an alternative.
 type fit int
 
 const (

@@ -9,8 +9,8 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// TestAlternatives: of several shapes that a signature allows, a node takes one that needs no check
-// of the run before others, and one that leaves a symbol free before one that fixes it.
+// TestAlternatives: a node takes a shape of its signature that needs no check of the run, if there is
+// one. Otherwise it prefers shapes that leave all symbols free.
 func TestAlternatives(t *testing.T) {
 	for _, c := range []struct {
 		b, scale *ir.Value

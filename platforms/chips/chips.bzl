@@ -305,8 +305,8 @@ CHIPS = {
     },
 
     # Processors, for builds that name one. On x86-64 the flags are the level's, and the additions
-    # above. Flags do not enable a CPU feature that no row of gen/target/instr uses, and create() does
-    # not check it.
+    # above. Flags do not enable a CPU feature that no row of gen/target/instr uses, and create()
+    # does not check it.
 
     # Intel Haswell and Broadwell. uops.info: FMA on ports 0 and 1 with 5 cycles, loads on ports 2
     # and 3, 4 micro-operations renamed. L2 is 64 bytes wide (Intel's optimization manual); 54
@@ -641,9 +641,9 @@ CHIPS = {
         },
         "runs": ["arm64", "arm64_dotprod"],
     },
-    # The Cortex-X1 for servers: four pipes of 128 bits, three loads, 8 macro-operations
-    # dispatched (Arm's software optimization guide, and LLVM's model). gen/target/instr has no row for
-    # its SVE of 256 bits. L2 of Graviton3 has 1 MB. Two stores of 16 bytes. The mesh has 32 MB.
+    # The Cortex-X1 for servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched
+    # (Arm's software optimization guide, and LLVM's model). gen/target/instr has no row for its SVE
+    # of 256 bits. L2 of Graviton3 has 1 MB. Two stores of 16 bytes. The mesh has 32 MB.
     "arm64_neoverse_v1": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v1",
@@ -668,12 +668,12 @@ CHIPS = {
         },
         "runs": ["arm64", "arm64_dotprod"],
     },
-    # The Cortex-X3 for servers: four pipes of 128 bits, three loads, 8 macro-operations
-    # dispatched (Arm's software optimization guide PJDOC-466751330-593177; "Arm's Neoverse V2, in
-    # AWS's Graviton 4", chipsandcheese.com). gen/target/instr has no row for its SVE of 128 bits. L2 has
+    # The Cortex-X3 for servers: four pipes of 128 bits, three loads, 8 macro-operations dispatched
+    # (Arm's software optimization guide PJDOC-466751330-593177; "Arm's Neoverse V2, in AWS's
+    # Graviton 4", chipsandcheese.com). gen/target/instr has no row for its SVE of 128 bits. L2 has
     # 1 MB in Grace and 2 MB in Graviton4. Bytes per cycle are copied from arm64_neoverse_v1. Two
-    # stores of 16 bytes. The mesh of Graviton4 has 36 MB, and cores are 30 to 60 ns apart (the
-    # same article).
+    # stores of 16 bytes. The mesh of Graviton4 has 36 MB, and cores are 30 to 60 ns apart (the same
+    # article).
     "arm64_neoverse_v2": {
         "constraints": {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v2",

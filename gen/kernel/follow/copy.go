@@ -38,6 +38,9 @@ func (f *follower) copied(c *stage) []loop.Stmt {
 	r.otherwise = v
 	if s, guarded := v.(te.Select); guarded {
 		v, r.otherwise = s.Then, s.Else
+		if slices.ContainsFunc(s.Cond, r.inLanes) {
+			return nil
+		}
 		for _, w := range s.Cond {
 			if w.E.Uses(r.name) {
 				cond = append(cond, w)
@@ -153,6 +156,14 @@ type row struct {
 	to        sym.Expr // of an element
 	otherwise te.Expr
 	wrap      func(te.Expr) te.Expr // what is stored of an element
+}
+
+// inLanes reports whether a condition differs between lanes of a point.
+func (r *row) inLanes(w te.Within) bool {
+	return slices.ContainsFunc(r.lane, func(i int) bool {
+		v := r.c.sched.Loops[i].Var
+		return w.E.Uses(v) || w.Lo.Uses(v) || w.Hi.Uses(v)
+	})
 }
 
 // store stores what becomes of an element.

@@ -19,7 +19,7 @@ import (
 
 const compiler = "../.." // gen/
 
-// TestWings holds imports to the order of folders in gen/README.md: none points up, and every folder
+// TestWings holds imports to the order of folders in gen/README.md. None points up, and each folder
 // is in the table.
 func TestWings(t *testing.T) {
 	if _, err := os.Stat(compiler + "/ir"); err != nil {

@@ -52,9 +52,9 @@ type filtering struct {
 	operands []*ir.Value
 }
 
-// filterSizes are the m of the transforms that are tried on all chips. F(6,3) is none of them: its larger filters and tiles take more
-// from memory than its fewer products save (vgg16's layers of 64 to 256 channels were slower), and it loses
-// four times as much by rounding as F(4,3).
+// filterSizes are the m of the transforms that all chips try. F(6,3) is not tried: its larger
+// filters and tiles take more from memory than its fewer products save. vgg16's layers of 64 to 256
+// channels were slower, and it loses four times as much by rounding as F(4,3).
 var filterSizes = []int{2, 4}
 
 // narrowSizes are those of chips whose vectors have 128 bits, and whose registers hold the points
