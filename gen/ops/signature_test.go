@@ -9,8 +9,8 @@ import (
 	"rules_dnn/gen/ir"
 )
 
-// TestAlternatives: a node takes a shape of its signature that needs no check of the run, if there is
-// one. Otherwise it prefers shapes that leave all symbols free.
+// TestAlternatives: a node takes a shape of its signature that needs no check of the run, if any.
+// Otherwise it prefers shapes that leave all symbols free.
 func TestAlternatives(t *testing.T) {
 	for _, c := range []struct {
 		b, scale *ir.Value
