@@ -16,17 +16,19 @@ import (
 )
 
 const usage = `ceilings counts the instructions that networks execute on 64-bit ARM for one inference, and compares the counts with
-tests/models/arm_ceilings.txt: in fp32, and in fp16 on a chip with FEAT_FP16. It fails if a network executes over 0.05 % more instructions than its line allows, or if
-its code has over 0.5 % more bytes. It then prints the functions that grew, with the nodes of their blocks.
+tests/models/arm_ceilings.txt: in fp32, and in fp16 on a chip with FEAT_FP16. It fails if a network executes over 0.05 % more
+instructions than its line allows, or if its code has over 0.5 % more bytes. It then prints the functions that grew, with the
+nodes of their blocks.
 
 Counts have no noise, but they depend on the C++ compiler. Without the version that the file names, ceilings does not count.
+Networks whose code has the digest of their line are not counted again.
 It needs ./bazelw for the compiler, and a QEMU with plugins, such as qemu-user of Debian 12.
 
 usage: ceilings [options], from the repository's root
   go run ./tools/ceilings [options]
 
 examples, for [options]:
-  --models FOLDER/graphs.zip               all networks on all chips: minutes
+  --models FOLDER/graphs.zip               all networks on all chips: minutes if all code changed
   --models FOLDER --only mobilenet_v2 --chips 'arm64$'
                                            one network on one chip
   --models FOLDER/graphs.zip --update      write the file: the change is worth its growth, or lowers counts
@@ -61,7 +63,7 @@ func (s skip) Error() string { return s.why }
 // machine is what the networks are counted with.
 type machine struct {
 	check func(*options) (versions, error)
-	count func(*options, []key) (map[key]a64count.Record, error)
+	count func(o *options, keys []key, known map[key]string) (map[key]a64count.Record, error)
 }
 
 func main() {
@@ -152,13 +154,15 @@ func (o *options) run(m machine, out io.Writer) error {
 	if anew := o.update && (all || len(old.entries) == 0); old.compiler != v.compiler && !anew {
 		return skip{fmt.Sprintf("%s counts code of the compiler %q, and this machine's is %q: --update of all networks writes the file anew", o.record, old.compiler, v.compiler)}
 	}
-	counts, err := m.count(o, keys)
+	counts, err := m.count(o, keys, old.known(v))
 	if err != nil {
 		return err
 	}
 	now := record{versions: v, entries: map[key]entry{}}
 	for k, c := range counts {
-		now.entries[k] = summary(c)
+		if now.entries[k] = summary(c); c.Functions == nil {
+			now.entries[k] = old.entries[k]
+		}
 	}
 	if o.update {
 		if !all {

@@ -23,6 +23,7 @@ type program struct {
 	times   times
 	bare    bool     // it runs on a DSP
 	counter *counter // nil without --count
+	counted bool     // --counted has its code, so it was not compiled
 }
 
 // times are what making a program took, in seconds, and the most memory that dnnc had, in bytes.
@@ -60,6 +61,13 @@ func build(o *options, m *model, chips library, work string, compileOnly ...stri
 	if chips[0].Bare() {
 		return p, p.buildBare(o, chips, work)
 	}
+	var err error
+	if err = writeServed(work); err != nil {
+		return nil, err
+	}
+	if p.counted, err = o.counted(chips, work); p.counted || err != nil {
+		return p, err
+	}
 	cxx, err := findCxx(o)
 	if err != nil {
 		return nil, err
@@ -68,7 +76,7 @@ func build(o *options, m *model, chips library, work string, compileOnly ...stri
 	if err := p.times.compiling(func() error { return compileAll(cxx, chips, work, o.runtime, o.device != "") }); err != nil || !o.count {
 		return p, err
 	}
-	return p, p.countExecuted(o, work)
+	return p, p.countExecuted(o, chips, work)
 }
 
 // compiling compiles C++ when no other program does, and takes the time from then on.
@@ -182,6 +190,11 @@ func findCxx(o *options) ([]string, error) {
 	return nil, fmt.Errorf("no C++ compiler is found: install clang++ or g++, or name one with --cxx or $CXX")
 }
 
+// writeServed writes the program around the kernels.
+func writeServed(work string) error {
+	return os.WriteFile(work+"/served.cc", []byte(check.Served), 0o666)
+}
+
 // compileAll compiles the kernels, the runtime and the program around them, each file by itself,
 // and links them. Objects of all but the kernels are the same for every model: they stay in the
 // folder runtime, if one is given.
@@ -189,9 +202,6 @@ func compileAll(cxx []string, chips library, work, runtime string, device bool) 
 	kept := runtime != ""
 	if !kept {
 		runtime = work
-	}
-	if err := os.WriteFile(work+"/served.cc", []byte(check.Served), 0o666); err != nil {
-		return err
 	}
 	plain := []string{"-std=c++17", "-O2"}
 	var jobs [][]string

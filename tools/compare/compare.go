@@ -54,6 +54,10 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.counted {
+		fmt.Fprintf(out, "%s for %s: not compiled, because --counted has its code\n", filepath.Base(o.model), chips)
+		return &outcome{times: p.times, weights: m.weights(), only: true}, nil
+	}
 	fmt.Fprintf(out, "%s for %s, %d thread(s): %s\nreference: %s\n", filepath.Base(o.model), chips, o.threads, p.times, ref.name)
 	x := &outcome{times: p.times, weights: m.weights()}
 	if o.device != "" {

@@ -19,6 +19,7 @@ type counter struct {
 	blocks map[string][]string // of each kernel
 	work   string
 	json   string // file for the counts; "": none
+	code   string // digest
 }
 
 // checkCount refuses what cannot be counted.
@@ -26,6 +27,8 @@ func (o *options) checkCount(chips library) error {
 	switch {
 	case !o.count && o.countJSON != "":
 		return fmt.Errorf("--count-json=%s: want --count", o.countJSON)
+	case o.countJSON == "" && o.countedCode != "":
+		return fmt.Errorf("--counted=%s: want --count-json", o.countedCode)
 	case !o.count:
 		return nil
 	case chips[0].Bare():
@@ -41,12 +44,15 @@ func (o *options) checkCount(chips library) error {
 }
 
 // countExecuted adds QEMU's plugin to the program's command.
-func (p *program) countExecuted(o *options, work string) error {
+func (p *program) countExecuted(o *options, chips library, work string) error {
 	m, err := readManifest(work)
 	if err != nil {
 		return err
 	}
 	p.counter = &counter{blocks: blocksOf(m), work: work, json: command.Path(o.countJSON)}
+	if p.counter.code, err = codeDigest(o, chips, work); err != nil {
+		return err
+	}
 	var words []string
 	p.counter.Counter, words, err = a64count.New(work, work+"/program", strings.Fields(o.emulator))
 	p.command = append(words, "--weights="+work+"/model.weights")

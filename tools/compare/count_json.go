@@ -2,7 +2,6 @@ package main
 
 import (
 	"debug/elf"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/gen/base/files"
 	"rules_dnn/tools/a64count"
 )
 
@@ -20,7 +18,7 @@ func (c *counter) write(functions []a64count.Function) error {
 	if err != nil {
 		return err
 	}
-	var r a64count.Record
+	r := a64count.Record{Code: c.code}
 	if r.CodeBytes, err = codeBytes(c.work); err != nil {
 		return err
 	}
@@ -31,11 +29,7 @@ func (c *counter) write(functions []a64count.Function) error {
 		}
 		r.Functions = append(r.Functions, a64count.Recorded{Function: f, Kernel: kernel, Blocks: blocks})
 	}
-	data, err := json.MarshalIndent(r, "", " ")
-	if err != nil {
-		return err
-	}
-	return files.Write(c.json, append(data, '\n'))
+	return writeCounts(c.json, r)
 }
 
 // helped returns the blocks of the kernels that call each function of the generated sources.

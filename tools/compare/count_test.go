@@ -70,3 +70,41 @@ func must(s string, err error) string {
 	}
 	return s
 }
+
+// TestCounted: code that was counted is known by its digest, and only the same code is.
+func TestCounted(t *testing.T) {
+	work := t.TempDir()
+	require.NoError(t, os.Mkdir(work+"/kernels", 0o777))
+	source := work + "/kernels/model_kernels_0.cc"
+	require.NoError(t, os.WriteFile(source, []byte(generated), 0o666))
+	o := &options{cxx: "g++", countJSON: work + "/counts.json"}
+	chips := library{{Name: "arm64", Copts: []string{"-mcpu=a"}}}
+	known, err := o.counted(chips, work)
+	require.NoError(t, err)
+	assert.False(t, known, "nothing was counted before")
+	o.countedCode, err = codeDigest(o, chips, work)
+	require.NoError(t, err)
+	known, err = o.counted(chips, work)
+	require.NoError(t, err)
+	assert.True(t, known)
+	data, err := os.ReadFile(o.countJSON)
+	require.NoError(t, err)
+	var r a64count.Record
+	require.NoError(t, json.Unmarshal(data, &r))
+	assert.Equal(t, a64count.Record{Code: o.countedCode}, r)
+
+	other := *o
+	other.cxx = "clang++"
+	for name, change := range map[string]func() (bool, error){
+		"compiler": func() (bool, error) { return other.counted(chips, work) },
+		"options":  func() (bool, error) { return o.counted(library{{Name: "arm64", Copts: []string{"-mcpu=b"}}}, work) },
+		"sources": func() (bool, error) {
+			require.NoError(t, os.WriteFile(source, []byte(generated+"\n"), 0o666))
+			return o.counted(chips, work)
+		},
+	} {
+		known, err := change()
+		require.NoError(t, err, name)
+		assert.False(t, known, name)
+	}
+}

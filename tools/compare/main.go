@@ -86,6 +86,7 @@ type options struct {
 	starts                  bool
 	count                   bool
 	countJSON               string // file
+	countedCode             string // digest of code that was counted
 	pruning                 string // settings, or a file of them
 	node                    string // in place of a model's file
 	// threadsGiven and peersGiven are what the user wrote.
@@ -181,7 +182,8 @@ func (o *options) define(fs *flag.FlagSet) {
 	fs.BoolVar(&o.layers, "layers", false, "compare each quantized value, computed from the reference's operands, even if the outputs agree (with --list, the table has these results); for a float network, print the first block whose values differ from the reference by more than --tolerance")
 	fs.BoolVar(&o.executed, "executed", false, "with a DSP's chip: print the packets that the emulator executed for each block")
 	fs.BoolVar(&o.count, "count", false, "with --emulator and a chip of 64-bit ARM: print instructions, multiply-adds, loads and stores of each block, which QEMU's plugins count (--cxx links with -static)")
-	fs.StringVar(&o.countJSON, "count-json", "", "with --count: FILE for the counts of all functions in the last run, in JSON")
+	fs.StringVar(&o.countJSON, "count-json", "", "with --count: FILE for the counts of all functions in the last run, and a digest of the code, in JSON")
+	fs.StringVar(&o.countedCode, "counted", "", "with --count-json: the digest of an earlier FILE; the same code is not compiled or run, and FILE has the digest alone")
 	fs.StringVar(&o.pruning, "pruning", "", "prune the model first, by settings of 'dnnc prune': JSON, or a `FILE` of it; with --peers, kernels of the dense weights are timed, too")
 }
 
