@@ -2,7 +2,6 @@ package modeltest
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -228,11 +227,5 @@ func filters(p *plan.Program) bool {
 // assertClose compares relative to the greatest number: transforms add numbers of its size.
 func assertClose(t *testing.T, want, got *ir.Tensor, chip string) {
 	t.Helper()
-	require.Equal(t, want.Shape, got.Shape)
-	most, furthest := 0.0, 0.0
-	for i := range want.Len() {
-		most = max(most, math.Abs(elementAt(want, i)))
-		furthest = max(furthest, math.Abs(elementAt(want, i)-elementAt(got, i)))
-	}
-	assert.LessOrEqual(t, furthest, tolerances[want.Type]*most, chip)
+	assertWithin(t, want, got, tolerances[want.Type], chip)
 }

@@ -213,6 +213,7 @@ func usesHalves(p *plan.Program) bool {
 // assertWithin compares numbers: they may differ by a part of the greatest one.
 func assertWithin(t *testing.T, want, got *ir.Tensor, part float64, name string) {
 	t.Helper()
+	require.Equal(t, want.Shape, got.Shape, name)
 	most := 0.0
 	for i := range want.Len() {
 		if x := math.Abs(elementAt(want, i)); !math.IsInf(x, 0) {
