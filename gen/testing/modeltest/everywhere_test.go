@@ -25,8 +25,8 @@ func wave(dims ...int64) *ir.Tensor {
 	return x
 }
 
-// loss returns how many times as much as tolerances a program may differ. Winograd's F(5,3) rounds
-// three times as much as F(4,3) (TestError in gen/kernel/winograd).
+// loss returns a factor of tolerances for a program. The error of Winograd's F(5,3) is three times
+// that of F(4,3) (TestError in gen/kernel/winograd).
 func loss(p *plan.Program) float64 {
 	if slices.ContainsFunc(p.Calls(), func(c *plan.Call) bool { return strings.HasPrefix(c.Kernel.Anchor, "winograd F(5,3)") }) {
 		return 3
@@ -34,7 +34,8 @@ func loss(p *plan.Program) float64 {
 	return 1
 }
 
-// everywhere compiles a graph for each chip, compares what the programs compute with the interpreter, and gives them.
+// everywhere compiles a graph for each chip, compares the programs' results with the interpreter's,
+// and returns the programs.
 func everywhere(t *testing.T, build func() *ir.Graph, inputs map[string]*ir.Tensor, disable ...string) map[string]*plan.Program {
 	t.Helper()
 	g := build()

@@ -57,10 +57,10 @@ type filtering struct {
 // channels were slower, and it loses four times as much by rounding as F(4,3).
 var filterSizes = []int{2, 4}
 
-// narrowSizes are those of chips whose vectors have 128 bits, and whose registers hold the points
-// of a tile. There a product costs more beside loads and stores than with longer vectors. F(5,3)
-// executes 3 % fewer instructions of squeezenet1_1 and 2 % of resnet50, for filters of 49/36 the
-// size of F(4,3)'s.
+// narrowSizes are the m of the transforms that chips with 128-bit vectors and enough registers try.
+// Short vectors need more products, so fewer products save more there. F(5,3) saves 3 % of the
+// instructions of squeezenet1_1 and 1 % of resnet50's. Its filters have 49/36 of the bytes of
+// F(4,3)'s.
 var narrowSizes = []int{2, 4, 5}
 
 // sizesOf returns the m of the transforms that a chip tries.
