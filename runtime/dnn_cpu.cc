@@ -98,8 +98,8 @@ struct Feature {
 
 constexpr Feature kFeatures[] = {
     {"asimd", AT_HWCAP, 1},    {"fphp", AT_HWCAP, 9},   {"asimdhp", AT_HWCAP, 10},
-    {"asimddp", AT_HWCAP, 20}, {"sve", AT_HWCAP, 22},   {"sve2", AT_HWCAP2, 1},
-    {"i8mm", AT_HWCAP2, 13},   {"bf16", AT_HWCAP2, 14},
+    {"asimddp", AT_HWCAP, 20}, {"sve", AT_HWCAP, 22},   {"asimdfhm", AT_HWCAP, 23},
+    {"sve2", AT_HWCAP2, 1},    {"i8mm", AT_HWCAP2, 13}, {"bf16", AT_HWCAP2, 14},
 };
 
 }  // namespace
@@ -124,7 +124,8 @@ struct Feature {
 constexpr Feature kFeatures[] = {
     {"asimd", "hw.optional.AdvSIMD"},         {"fphp", "hw.optional.arm.FEAT_FP16"},
     {"asimdhp", "hw.optional.arm.FEAT_FP16"}, {"asimddp", "hw.optional.arm.FEAT_DotProd"},
-    {"i8mm", "hw.optional.arm.FEAT_I8MM"},    {"bf16", "hw.optional.arm.FEAT_BF16"},
+    {"asimdfhm", "hw.optional.arm.FEAT_FHM"}, {"i8mm", "hw.optional.arm.FEAT_I8MM"},
+    {"bf16", "hw.optional.arm.FEAT_BF16"},
 };
 
 }  // namespace

@@ -464,6 +464,41 @@ static inline dnn_f16x8 dnn_halves(dnn_f16x8 x) {
 }
 #endif
 
+#if defined(__ARM_FEATURE_FP16_FML) || defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+// A lane of a register, or a group of them.
+template <int kLane, typename V>
+struct dnn_lane_of {
+  V of;
+};
+
+template <int kLane, typename V>
+static inline dnn_lane_of<kLane, V> dnn_lane(V of) {
+  return {of};
+}
+#endif
+
+#if defined(__ARM_FEATURE_FP16_FML)
+// Adds the products of f16 of x and y in f32, each rounded once.
+static inline dnn_f32x4 dnn_fmlal(dnn_f32x4 a, dnn_f16x4 x, dnn_f16x4 y) {
+  __asm__("fmlal %0.4s, %1.4h, %2.4h" : "+w"(a) : "w"(x), "w"(y));
+  return a;
+}
+
+// The same with one lane of y for all of x. The instruction takes lanes of the first 16 registers.
+template <int kLane>
+static inline dnn_f32x4 dnn_fmlal(dnn_f32x4 a, dnn_f16x4 x, dnn_lane_of<kLane, dnn_f16x4> y) {
+  __asm__("fmlal %0.4s, %1.4h, %2.h[%3]" : "+w"(a) : "w"(x), "x"(y.of), "i"(kLane));
+  return a;
+}
+
+// The same with the f16 that has the bits y.
+static inline dnn_f32x4 dnn_fmlal(dnn_f32x4 a, dnn_f16x4 x, uint16_t y) {
+  __fp16 h;
+  __builtin_memcpy(&h, &y, sizeof h);
+  return dnn_fmlal(a, x, dnn_lane<0>(dnn_f16x4{h, h, h, h}));
+}
+#endif
+
 #if defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 // Adds both products of pairs of bf16 in each lane of x and y, and then a. Each sum is rounded to
 // odd; denormal numbers count as zeros.
@@ -472,14 +507,8 @@ static inline dnn_f32x4 dnn_bfdot(dnn_f32x4 a, dnn_i32x4 x, dnn_i32x4 y) {
   return a;
 }
 
-// Pair kLane of a register.
 template <int kLane>
-struct dnn_lane {
-  dnn_i32x4 of;
-};
-
-template <int kLane>
-static inline dnn_f32x4 dnn_bfdot(dnn_f32x4 a, dnn_i32x4 x, dnn_lane<kLane> y) {
+static inline dnn_f32x4 dnn_bfdot(dnn_f32x4 a, dnn_i32x4 x, dnn_lane_of<kLane, dnn_i32x4> y) {
   __asm__("bfdot %0.4s, %1.8h, %2.2h[%3]" : "+w"(a) : "w"(x), "w"(y.of), "i"(kLane));
   return a;
 }

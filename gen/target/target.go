@@ -230,12 +230,12 @@ func (t *Target) Together(d ir.DType) *instr.Row {
 	return nil
 }
 
-// Tile is the widest tile instruction whose accumulators have type d, that adds one product at a time, and which a worker or an item applies by
-// itself, or nil.
+// Tile is the widest tile instruction whose accumulators and operands have type d, that adds one product at a time, and which a worker or an item
+// applies by itself, or nil.
 func (t *Target) Tile(d ir.DType) *instr.Row {
 	var best *instr.Row
 	for _, r := range t.rows {
-		if r.Acc == d && r.Down == 0 && !r.InPairs() && (best == nil || r.Lanes > best.Lanes) {
+		if r.Acc == d && r.X == d && r.Down == 0 && !r.InPairs() && (best == nil || r.Lanes > best.Lanes) {
 			best = r
 		}
 	}
@@ -279,6 +279,17 @@ func (t *Target) InHalves() *Target {
 func (t *Target) Halves() *instr.Row {
 	for _, r := range t.rows {
 		if t.inHalves && r.InHalves() {
+			return r
+		}
+	}
+	return nil
+}
+
+// Widening returns the tile instruction that adds products of f16 in f32, one at a time in each
+// lane, or nil if the chip has none.
+func (t *Target) Widening() *instr.Row {
+	for _, r := range t.rows {
+		if r.WidensHalves() {
 			return r
 		}
 	}

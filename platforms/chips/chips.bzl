@@ -146,13 +146,21 @@ _FP16 = {
     "instructions": ["fma_f32x4", "sdot_i8x4", "udot_u8x4", "fma_f16x8"],
 }
 
+# Products of f16 that are added in f32 (FEAT_FHM; processors of Armv8.4 with FEAT_FP16 have it).
+_FHM_COPTS = ["-march=armv8.2-a+dotprod+fp16+fp16fml"]
+
+_FHM = {
+    "cpu_features": ["asimddp", "asimdfhm", "asimdhp"],
+    "instructions": ["fma_f32x4", "sdot_i8x4", "udot_u8x4", "fma_f16x8", "fmlal_f16x4"],
+}
+
 # Matrix products of bytes, and products of pairs of bf16, which are used only with precision =
 # "bf16" (Armv8.6; optional from Armv8.2 on).
-_I8MM_COPTS = ["-march=armv8.2-a+dotprod+fp16+i8mm+bf16"]
+_I8MM_COPTS = ["-march=armv8.2-a+dotprod+fp16+fp16fml+i8mm+bf16"]
 
 _I8MM = {
-    "cpu_features": ["asimddp", "asimdhp", "bf16", "i8mm"],
-    "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4", "bfdot_x4", "bfmmla_x4", "fma_f16x8"],
+    "cpu_features": ["asimddp", "asimdfhm", "asimdhp", "bf16", "i8mm"],
+    "instructions": ["fma_f32x4", "smmla_i8x4", "ummla_u8x4", "usmmla_u8i8x4", "bfdot_x4", "bfmmla_x4", "fma_f16x8", "fmlal_f16x4"],
 }
 
 _HEXAGON = {"@platforms//cpu": "//platforms:hexagon"}
@@ -649,8 +657,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _FP16_COPTS + ["-mtune=neoverse-v1"],
-        "facts": _ARM64 | _FP16 | {
+        "copts": _I8MM_COPTS + ["-mtune=neoverse-v1"],
+        "facts": _ARM64 | _I8MM | {
             "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 5,
             "crossing_cycles": 150,
@@ -679,8 +687,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_neoverse_v2",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _FP16_COPTS + ["-mtune=neoverse-v2"],
-        "facts": _ARM64 | _FP16 | {
+        "copts": _I8MM_COPTS + ["-mtune=neoverse-v2"],
+        "facts": _ARM64 | _I8MM | {
             "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 5,
             "crossing_cycles": 130,
@@ -707,8 +715,8 @@ CHIPS = {
             "//platforms:arm64_processor": "//platforms:arm64_apple_m1",
             "@platforms//cpu": "@platforms//cpu:arm64",
         },
-        "copts": _FP16_COPTS + ["-mtune=cortex-x1"],
-        "facts": _ARM64 | _FP16 | {
+        "copts": _FHM_COPTS + ["-mtune=cortex-x1"],
+        "facts": _ARM64 | _FHM | {
             "arithmetic_per_cycle": 4,
             "bytes_per_cycle": 16,
             "crossing_cycles": 120,

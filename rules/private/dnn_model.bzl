@@ -150,8 +150,8 @@ def dnn_model(
         of the network itself follow ONNX. "bf16" is the same with bf16, which has f32's range and 8
         binary digits. If all chips of the library have instructions that multiply pairs of bf16 and
         sum in f32, kernels use them, also for a network whose own floats are bf16. Such chips are
-        x86_64_zen4 and x86_64_zen5 (AVX512-BF16), x86_64_sapphire_rapids (AMX) and arm64_i8mm
-        (FEAT_BF16). These instructions sum in a different order, round differently and treat
+        x86_64_zen4 and x86_64_zen5 (AVX512-BF16), x86_64_sapphire_rapids (AMX), and arm64_i8mm,
+        arm64_neoverse_v1 and arm64_neoverse_v2 (FEAT_BF16). These instructions sum in a different order, round differently and treat
         denormal numbers as zeros, regardless of keep_denormals. On other chips and with backend =
         "opencl", bf16 is widened to f32. The manifest has the types of storage, products and sums,
         and the number of kernels with such instructions. Quantized networks are refused, because

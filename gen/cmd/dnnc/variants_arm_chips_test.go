@@ -190,7 +190,7 @@ int sysctlbyname(const char* key, void* value, size_t* size, void*, size_t) {
 
 int main(int argc, char** argv) {
   count = argc, list = argv;
-  const char* const features[] = {"asimd", "asimdhp", "asimddp", "i8mm", "bf16", "sve", "avx2"};
+  const char* const features[] = {"asimd", "asimdhp", "asimddp", "asimdfhm", "i8mm", "bf16", "sve", "avx2"};
   for (const char* f : features) {
     if (rules_dnn::CpuHas(f)) printf("%s ", f);
   }
@@ -211,6 +211,7 @@ func TestAppleFeatures(t *testing.T) {
 		"": "",
 		"hw.optional.AdvSIMD=1 hw.optional.arm.FEAT_DotProd=0":                                                              "asimd",
 		"hw.optional.AdvSIMD=1 hw.optional.arm.FEAT_DotProd=1 hw.optional.arm.FEAT_FP16=1":                                  "asimd asimdhp asimddp",
+		"hw.optional.arm.FEAT_FHM=1 hw.optional.arm.FEAT_FP16=0":                                                            "asimdfhm",
 		"hw.optional.arm.FEAT_DotProd=1 hw.optional.arm.FEAT_I8MM=1 hw.optional.arm.FEAT_BF16=1 hw.optional.arm.FEAT_SME=1": "asimddp i8mm bf16",
 	} {
 		args := append([]string{"./main"}, strings.Fields(strings.ReplaceAll(keys, "=", " "))...)

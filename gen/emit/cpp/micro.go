@@ -107,7 +107,7 @@ func operandType(r *instr.Row) string {
 	if r.Group > 1 { // the groups of all lanes
 		return fmt.Sprintf("dnn_i32x%d", r.Lanes)
 	}
-	return sumType(r)
+	return fmt.Sprintf("dnn_%sx%d", r.W, r.Lanes)
 }
 
 // signature is the head of a micro-kernel's function.
@@ -288,8 +288,8 @@ func (w *microWriter) point(p, xAt, wAt int64) {
 
 // x is what row r's X is at point p, for vector v of channels.
 func (w *microWriter) x(p, xAt, r, v int64) string {
-	if w.m.Instr.Group > 1 && w.m.X == instr.Lane {
-		return fmt.Sprintf("dnn_lane<%d>{q%d_%d}", p%w.m.Lanes(), p/w.m.Lanes(), r)
+	if (w.m.Instr.Group > 1 || w.m.Instr.WidensHalves()) && w.m.X == instr.Lane {
+		return fmt.Sprintf("dnn_lane<%d>(q%d_%d)", p%w.m.Lanes(), p/w.m.Lanes(), r)
 	}
 	if w.m.Instr.Group > 1 && w.m.Broadcast() {
 		return fmt.Sprintf("g%d_%d", p, r)

@@ -18,7 +18,9 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/scalar"
 	"rules_dnn/gen/kernel/loop"
+	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips/chipstest"
+	"rules_dnn/gen/target/instr"
 )
 
 // halfSizes are the least exponents of f16 operands: of usual numbers, of numbers whose products
@@ -90,14 +92,34 @@ func halvesMeaning(m *loop.MicroKernel, size uint32) []float64 {
 	return acc
 }
 
+// widenedMeaning computes a micro-kernel that adds products of f16 in f32.
+func widenedMeaning(m *loop.MicroKernel, size uint32) []float64 {
+	n := m.Vectors * m.Lanes()
+	acc := make([]float64, m.Rows*n)
+	for _, p := range points(m) {
+		for i := range acc {
+			r, l := int64(i)/n, int64(i)%n
+			at := m.RowAt(r) + p.x
+			if !m.Broadcast() {
+				at += l
+			}
+			x, w := half16(at, size), half16(1000+p.w+m.VectorAt(l/m.Lanes())+l%m.Lanes(), size)
+			acc[i] = float64(nearest(ir.F16Float(x)*ir.F16Float(w), acc[i])) // such products are exact, and no denormal f32
+		}
+	}
+	return acc
+}
+
+// halvesProgram returns a program that runs micro-kernels of f16 and writes their sums.
 func halvesProgram(ms []*loop.MicroKernel) string {
 	var w, calls strings.Builder
 	w.WriteString("#include <stdio.h>\n#include \"runtime/dnn_kernel.h\"\n" + half16C)
 	for _, m := range ms {
 		w.WriteString(cpp.Micro(loop.Tile{Micro: m}, 2))
-		fmt.Fprintf(&calls, "    %s(x, w, acc);\n    fwrite(acc, 2, %d, stdout);\n", cpp.MicroName(m), m.Rows*m.Vectors*m.Lanes())
+		fmt.Fprintf(&calls, "    %s(x, w, acc);\n    fwrite(acc, sizeof *acc, %d, stdout);\n", cpp.MicroName(m), m.Rows*m.Vectors*m.Lanes())
 	}
-	fmt.Fprintf(&w, `static uint16_t x[1000], w[8000], acc[200];
+	fmt.Fprintf(&w, `static uint16_t x[1000], w[8000];
+static %s acc[200];
 int main() {
   static const unsigned sizes[] = {%d, %d, %d};
   for (unsigned size : sizes) {
@@ -105,18 +127,23 @@ int main() {
     for (long i = 0; i < 8000; i++) w[i] = half16(1000 + i, size);
 %s  }
 }
-`, halfSizes[0], halfSizes[1], halfSizes[2], calls.String())
+`, cpp.Storage(ms[0].Instr.Acc), halfSizes[0], halfSizes[1], halfSizes[2], calls.String())
 	return w.String()
 }
 
-// TestHalves runs micro-kernels that add in f16, in assembly and compiled, and compares every
-// result with sums that are computed exactly and rounded after each product.
+// TestHalves runs micro-kernels of f16, in assembly and compiled, and compares every result with sums
+// that are computed exactly and rounded after each product: to f16, or to f32.
 func TestHalves(t *testing.T) {
-	c := chipstest.Target(t, "arm64_cortex_a76")
+	c := chipstest.Target(t, "arm64_i8mm")
 	require.Nil(t, c.Halves(), "only if the target may add in f16")
+	t.Run("in f16", func(t *testing.T) { testHalves(t, c, c.InHalves().Halves(), halvesMeaning) })
+	t.Run("in f32", func(t *testing.T) { testHalves(t, c, c.Widening(), widenedMeaning) })
+}
+
+func testHalves(t *testing.T, c *target.Target, row *instr.Row, meaning func(*loop.MicroKernel, uint32) []float64) {
 	var ms []*loop.MicroKernel
 	assembly := 0
-	for _, m := range runMicros(c.InHalves().Halves()) {
+	for _, m := range runMicros(row) {
 		if m.Kept == nil && m.Stored == ir.Invalid {
 			ms = append(ms, m)
 			if _, ok := neon.New(loop.Tile{Micro: m}); ok {
@@ -139,9 +166,9 @@ func TestHalves(t *testing.T) {
 			infinite, denormal := 0, 0
 			for _, size := range halfSizes {
 				for _, m := range ms {
-					for i, want := range halvesMeaning(m, size) {
-						got := ir.F16Float(binary.LittleEndian.Uint16(out))
-						out = out[2:]
+					for i, want := range meaning(m, size) {
+						var got float64
+						got, out = sumOf(row.Acc, out)
 						if math.IsNaN(want) {
 							require.True(t, math.IsNaN(got), "%s: accumulator %d of size %d", cpp.MicroName(m), i, size)
 							continue
@@ -156,8 +183,16 @@ func TestHalves(t *testing.T) {
 				}
 			}
 			require.Empty(t, out)
-			require.Positive(t, infinite)
-			require.Positive(t, denormal)
+			require.Equal(t, row.InHalves(), infinite > 0, "infinite sums")
+			require.Positive(t, denormal, "sums that f16 represents as denormal numbers")
 		})
 	}
+}
+
+// sumOf reads the first number, of a type, and returns the bytes after it.
+func sumOf(t ir.DType, b []byte) (float64, []byte) {
+	if t == ir.F16 {
+		return ir.F16Float(binary.LittleEndian.Uint16(b)), b[2:]
+	}
+	return float64(math.Float32frombits(binary.LittleEndian.Uint32(b))), b[4:]
 }

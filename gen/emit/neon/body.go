@@ -53,6 +53,8 @@ type product struct {
 	acc  int64
 	x, w *load
 	lane int64 // of X's register; negative: all of them
+	// upper reports that it reads the upper half of W's register.
+	upper bool
 }
 
 // point is a point of the reduction: what it adds to the operands' pointers.
@@ -105,6 +107,9 @@ func part(extent int64, m *loop.MicroKernel, each int64) int64 {
 	step := int64(1)
 	if m.X == instr.Lane {
 		step = m.Lanes()
+		if extent%(2*step) == 0 && m.Instr.InTwos() {
+			step *= 2
+		}
 	}
 	best := step
 	for u := step; u <= extent && u*each <= mostProducts; u += step {
@@ -152,21 +157,19 @@ func (b *body) order() {
 // may follow in the same register.
 func (b *body) byPoint() {
 	m := b.micro
-	neighbours := int64(1)
-	if m.X == instr.Lane {
-		neighbours = m.Lanes()
-		if m.Instr.Halves {
-			neighbours /= 2
-		}
-	}
+	neighbours := b.neighbours()
 	shared := b.shared()
 	xs := make([]*load, m.Rows)
 	for p, at := range b.points {
 		lane := int64(p) % neighbours
+		var w *load
 		for v := range m.Vectors {
-			w := &load{at: at.w + m.VectorAt(v), bytes: 16, first: -1, halves: m.Instr.Halves}
+			upper := v%2 == 1 && b.besides(v)
+			if !upper {
+				w = &load{at: at.w + m.VectorAt(v), bytes: b.bytesOfW(v), first: -1, halves: m.Instr.Halves}
+			}
 			for r := range m.Rows {
-				next := product{acc: r*m.Vectors + v, w: w, lane: lane}
+				next := product{acc: r*m.Vectors + v, w: w, lane: lane, upper: upper}
 				if shared != nil {
 					next.x = shared[at.x+m.RowAt(r)]
 					next.lane = (at.x + m.RowAt(r) - next.x.at) / b.group
@@ -180,6 +183,36 @@ func (b *body) byPoint() {
 			}
 		}
 	}
+}
+
+// neighbours returns how many lanes of X a load brings.
+func (b *body) neighbours() int64 {
+	m := b.micro
+	switch {
+	case m.X != instr.Lane:
+		return 1
+	case m.Instr.Halves:
+		return m.Lanes() / 2
+	}
+	if whole := 16 / (b.size * b.group); m.K[len(m.K)-1].Extent%whole == 0 {
+		return whole
+	}
+	return m.Lanes()
+}
+
+// besides reports whether a load of W brings the lanes of this vector together with those of the one
+// before.
+func (b *body) besides(v int64) bool {
+	m := b.micro
+	return m.Instr.InTwos() && m.VectorAt(v) == m.VectorAt(v-1)+m.Lanes()
+}
+
+// bytesOfW returns how many bytes of W a load brings for a vector.
+func (b *body) bytesOfW(v int64) int64 {
+	if n := b.micro.Instr.Bytes(); n == 16 || v%2 == 1 || v+1 == b.micro.Vectors || !b.besides(v+1) {
+		return n
+	}
+	return 16
 }
 
 // shared are the loads that bring each element of X, of one that is copied to all lanes: neighbours come

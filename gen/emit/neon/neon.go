@@ -193,9 +193,12 @@ func (b *body) vector(register int) string {
 	return fmt.Sprintf("v%d.%s", register, all)
 }
 
-// operand returns the name of a register of X or W with all lanes.
+// operand returns the name of a register of X or W with the lanes that an application takes.
 func (b *body) operand(register int) string {
 	all, _ := arrangement(b.size)
+	if b.micro.Instr.WidensHalves() {
+		all = "4h"
+	}
 	return fmt.Sprintf("v%d.%s", register, all)
 }
 
@@ -215,8 +218,11 @@ func (w *writer) product(p product, first bool) {
 		x = w.lane(p.x.reg, p.lane)
 	}
 	dialect := instr.Assembly
-	if first {
+	switch {
+	case first:
 		dialect += instr.First
+	case p.upper:
+		dialect += instr.Upper
 	}
 	w.line("%s", w.micro.Instr.Text(dialect, w.vector(int(w.firstSum+p.acc)), x, w.operand(p.w.reg)))
 }

@@ -41,7 +41,7 @@ func (c *compiler) tile(x loop.Tile) action {
 		return func() { p.run(xAt.base(), wAt.base(), accAt.base()) }
 	}
 	if m.Instr.Acc == ir.F32 {
-		t.wide, t.group = scalar.NewVec(m.W(), int(m.Lanes()*m.Instr.Group)), scalar.NewVec(m.Instr.X, int(m.Instr.Group))
+		t.wide, t.group = scalar.NewVec(m.W(), int(m.Lanes()*m.Instr.Group)), scalar.NewVec(m.Instr.X, int(m.Lanes()*m.Instr.Group))
 		return func() { t.run(xAt.base(), wAt.base(), accAt.base()) }
 	}
 	if m.Instr.InHalves() {
@@ -65,7 +65,7 @@ type tile struct {
 	// index and ends are those of stored kernels.
 	index, ends *memory
 	steps       []tileStep
-	wide, group *scalar.Vec // a register of W, and a group of X
+	wide, group *scalar.Vec // a register of W, and one of X or its first group
 	// Integers: a group of X, a register of W and all accumulators.
 	x64, w64, acc64 []int64
 	// narrow are sums in 16 bits of the products with each of a lane's neighbours, where there are some.
@@ -114,7 +114,14 @@ func (t *tile) point(acc []float32, xAt, wAt int64) {
 			at, row := xAt+t.RowAt(r), acc[r*n+v*lanes:][:lanes]
 			if group > 1 {
 				t.x.load(t.group, at, 1, 0, int(group))
-				addGroups(row, t.group.F32, w)
+				addGroups(row, t.group.F32[:group], w)
+			} else if t.Instr.WidensHalves() {
+				x := 1
+				if !t.Broadcast() {
+					x, at = int(lanes), at+v*lanes
+				}
+				t.x.load(t.group, at, 1, 0, x)
+				t.add(row, t.group.F32[:x], w)
 			} else if t.Broadcast() {
 				t.x.read(at, 1, 0, 1)
 				t.add(row, t.x.F32[at:at+1], w)

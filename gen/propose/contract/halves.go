@@ -18,6 +18,15 @@ func (c *Contraction) Halves() *instr.Row {
 	return c.Target.Halves()
 }
 
+// Widening returns the instruction that adds products of f16 in f32. It returns nil if the chip has
+// none, or if an operand is no f16.
+func (c *Contraction) Widening() *instr.Row {
+	if c.X.Type != ir.F16 || c.Weights.Type != ir.F16 {
+		return nil
+	}
+	return c.Target.Widening()
+}
+
 // BlockOf returns the number of products in a block of a sum of k products (sched.Tile.Block), or 0
 // for one block.
 func BlockOf(r *instr.Row, k int64) int64 {

@@ -36,6 +36,18 @@ func halves(m *match.Match, t *target.Target) []*instr.Row {
 	return []*instr.Row{row}
 }
 
+// widening returns the instruction that adds products of f16 in f32, if both factors are f16 as they
+// are stored.
+func widening(m *match.Match, t *target.Target) []*instr.Row {
+	row := t.Widening()
+	for _, f := range m.Factors {
+		if row == nil || f.Load.Type != ir.F16 || f.Computed != nil {
+			return nil
+		}
+	}
+	return []*instr.Row{row}
+}
+
 // instructions are those that may compute products of floats, and of bytes.
 func instructions(m *match.Match, t *target.Target) []*instr.Row {
 	for _, f := range m.Factors {
@@ -53,7 +65,7 @@ func instructions(m *match.Match, t *target.Target) []*instr.Row {
 	}
 	switch row := t.Tile(ir.F32); {
 	case m.Sum() == ir.F32 && row != nil:
-		return append(halves(m, t), row)
+		return slices.Concat(halves(m, t), widening(m, t), []*instr.Row{row})
 	case m.Sum() == ir.I32 && len(m.Reduce) > 0:
 		return t.Dots(ir.I32)
 	}

@@ -30,7 +30,7 @@ var checked = map[string][]string{
 	"__AVX512F__": {"avx512f"}, "__AVX512BW__": {"avx512bw"}, "__AVX512CD__": {"avx512cd"}, "__AVX512DQ__": {"avx512dq"}, "__AVX512VL__": {"avx512vl"},
 	"__EVEX512__": {"avx512f"}, "__EVEX256__": {"avx512f"}, "__AVX512VNNI__": {"avx512vnni"}, "__AVXVNNI__": {"avxvnni"},
 	"__AVX512BF16__": {"avx512bf16"}, "__AMX_TILE__": {"amx_tile"}, "__AMX_INT8__": {"amx_int8"}, "__AMX_BF16__": {"amx_bf16"},
-	"__ARM_FEATURE_DOTPROD": {"asimddp"}, "__ARM_FEATURE_MATMUL_INT8": {"i8mm"},
+	"__ARM_FEATURE_DOTPROD": {"asimddp"}, "__ARM_FEATURE_MATMUL_INT8": {"i8mm"}, "__ARM_FEATURE_FP16_FML": {"asimdfhm"},
 }
 
 // known are macros by command line: many chips have the same flags.

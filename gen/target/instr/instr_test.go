@@ -26,10 +26,12 @@ func TestRowsAreComplete(t *testing.T) {
 			switch {
 			case r.Blocks:
 				size *= 2
+			case r.WidensHalves():
+				size /= 2
 			case r.Down > 0:
 				size *= 4
 			}
-			assert.Equal(t, size, r.Group*int64(r.W.Size()), "registers of W and of accumulators have one size, or, of blocks, there are two of W, and four of what items compute together")
+			assert.Equal(t, size, r.Group*int64(r.W.Size()), "registers of W and of accumulators have one size, or, of blocks, there are two of W, four of what items compute together, and half of one of what widens")
 			assert.Equal(t, r.Down > 0, r.Across > 0)
 			assert.Equal(t, r.X.Size(), r.W.Size())
 			assert.Positive(t, r.Ops)
@@ -62,9 +64,10 @@ var texts = map[string]string{
 	"tdpbssd_i8i8x16": "dnn_amx_tdpbssd<acc, x[0], b1>(tiles);", "tdpbuud_u8u8x16": "dnn_amx_tdpbuud<acc, x[0], b1>(tiles);",
 	"vdpbf16ps_x16": "acc = dnn_dpbf16(acc, x[0], b1);", "tdpbf16ps_x16": "dnn_amx_tdpbf16ps<acc, x[0], b1>(tiles);",
 	"smull_i8x4": "acc = dnn_smull(acc, b1, x[0]);", "umull_u8x4": "acc = dnn_umull(acc, b1, x[0]);",
-	"bfdot_x4":  "acc = dnn_bfdot(acc, b1, x[0]);",
-	"bfmmla_x4": "acc = dnn_bfmmla(acc, x[0], b1);",
-	"sdot_i8x4": "acc = dnn_sdot(acc, b1, x[0]);", "udot_u8x4": "acc = dnn_udot(acc, b1, x[0]);",
+	"fmlal_f16x4": "acc = dnn_fmlal(acc, b1, x[0]);",
+	"bfdot_x4":    "acc = dnn_bfdot(acc, b1, x[0]);",
+	"bfmmla_x4":   "acc = dnn_bfmmla(acc, x[0], b1);",
+	"sdot_i8x4":   "acc = dnn_sdot(acc, b1, x[0]);", "udot_u8x4": "acc = dnn_udot(acc, b1, x[0]);",
 	"smmla_i8x4": "acc = dnn_smmla(acc, x[0], b1);", "ummla_u8x4": "acc = dnn_ummla(acc, x[0], b1);", "usmmla_u8i8x4": "acc = dnn_usmmla(acc, x[0], b1);",
 	"mma_f16x2":  "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 acc, x[0], b1, acc;",
 	"mad_f32x4":  "acc = mad(x[0], b1, acc);",

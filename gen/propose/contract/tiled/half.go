@@ -11,18 +11,21 @@ import (
 	"rules_dnn/gen/propose/micro"
 )
 
-// Operands of 16 bits are computed as float32. X becomes that in the copy that a task makes of what it reads, once for all
+// Some chips have instructions that multiply f16. Elsewhere operands of 16 bits are computed as float32. X becomes that in the copy that a task makes of what it reads, once for all
 // result channels. W does where the micro-kernel loads it, if the processor does that beside the products, since half the bytes
 // come from memory then; else when it is packed.
 
-// LayHalves returns what Lay does. It chooses an instruction that adds in f16 if the chip has one,
-// the target allows it, and the block multiplies f16.
+// LayHalves returns what Lay does. For a block that multiplies f16, it chooses an instruction that
+// adds in f16 if the chip has one and the target allows it. Else it chooses one that adds products
+// of f16 in f32. Windows have none of these, because they widen X once for several products.
 func LayHalves(b *block.Block, env *lower.Env) *Laid {
 	c := Lay(b, env)
-	if c == nil {
-		return nil
+	if c == nil || !env.Packing.Of(ir.F16) {
+		return c
 	}
 	if row := c.Halves(); row != nil && c.outPiece%row.Lanes == 0 && c.inPiece%row.Lanes == 0 {
+		c.Instr = row
+	} else if row := c.Widening(); row != nil && !c.Window {
 		c.Instr = row
 	}
 	return c
@@ -55,9 +58,10 @@ func (c *Laid) stepOf(e sym.Expr, axes []te.Axis) int64 {
 const wideWeights = 32 << 10
 
 // PackedType returns the type of the packed weights. Pruned weights, which are stored without
-// zeros to take few bytes, keep their type on every processor.
+// zeros to take few bytes, keep their type on every processor. So do those that the instruction
+// multiplies as they are.
 func (c *Laid) PackedType() ir.DType {
-	if c.Kept > 0 || c.Instr.InHalves() {
+	if c.Kept > 0 || c.Instr.W == c.Weights.Type {
 		return c.Weights.Type
 	}
 	few := c.Window || int64(ir.F32.Size())*c.kSteps()*c.Channels*max(c.Groups, 1) <= wideWeights
