@@ -230,8 +230,8 @@ func (t *Target) Together(d ir.DType) *instr.Row {
 	return nil
 }
 
-// Tile is the widest tile instruction whose accumulators and operands have type d, that adds one product at a time, and which a worker or an item
-// applies by itself, or nil.
+// Tile returns the widest tile instruction whose accumulators and operands have type d, or nil. The
+// instruction adds one product at a time, and a worker or an item applies it by itself.
 func (t *Target) Tile(d ir.DType) *instr.Row {
 	var best *instr.Row
 	for _, r := range t.rows {

@@ -131,8 +131,8 @@ int main() {
 	return w.String()
 }
 
-// TestHalves runs micro-kernels of f16, in assembly and compiled, and compares every result with sums
-// that are computed exactly and rounded after each product: to f16, or to f32.
+// TestHalves runs micro-kernels of f16, in assembly and compiled, and compares every result with
+// sums that are computed exactly and rounded after each product: to f16, or to f32.
 func TestHalves(t *testing.T) {
 	c := chipstest.Target(t, "arm64_i8mm")
 	require.Nil(t, c.Halves(), "only if the target may add in f16")

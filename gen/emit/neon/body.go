@@ -131,8 +131,8 @@ func (b *body) take(k loop.KLoop) {
 	}
 }
 
-// order lists the products in the order in which they are computed: each accumulator takes in its points in the
-// order of the loops.
+// order lists the products in the order in which they are computed. Each accumulator adds its points
+// in the order of the loops.
 func (b *body) order() {
 	switch {
 	case b.micro.Instr.Blocks:
@@ -215,8 +215,8 @@ func (b *body) bytesOfW(v int64) int64 {
 	return 16
 }
 
-// shared are the loads that bring each element of X, of one that is copied to all lanes: neighbours come
-// together, for all rows and points of the body. nil where registers are too few.
+// shared returns the loads that bring each element of X if it is copied to all lanes. Neighbours come
+// together, for all rows and points of the body. It returns nil if registers are too few.
 func (b *body) shared() map[int64]*load {
 	m := b.micro
 	if m.X != instr.Register {

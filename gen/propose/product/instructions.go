@@ -15,7 +15,7 @@ func takesDots(m *match.Match, t *target.Target) bool {
 	return m.Sum() == ir.I32 || len(pairs(m, t)) > 0
 }
 
-// pairs are the instructions that sum the products in pairs.
+// pairs returns the instructions that sum the products in pairs.
 func pairs(m *match.Match, t *target.Target) []*instr.Row {
 	x, w := m.Factors[0], m.Factors[1]
 	if m.Sum() != ir.F32 || len(m.Reduce) == 0 || x.Zero != nil || w.Zero != nil || x.Computed != nil || w.Computed != nil {
@@ -48,7 +48,7 @@ func widening(m *match.Match, t *target.Target) []*instr.Row {
 	return []*instr.Row{row}
 }
 
-// instructions are those that may compute products of floats, and of bytes.
+// instructions returns the instructions that may compute products of floats, and of bytes.
 func instructions(m *match.Match, t *target.Target) []*instr.Row {
 	for _, f := range m.Factors {
 		switch {

@@ -1,9 +1,9 @@
 package instr
 
-// TileRegisters is how many registers there are that hold matrices.
+// TileRegisters is the number of registers for matrices.
 const TileRegisters = 8
 
-// High is how many applications so many rows take.
+// High returns the number of applications for a number of rows.
 func (r *Row) High(rows int64) int64 {
 	if r.Matrix == 0 {
 		return rows
@@ -11,17 +11,19 @@ func (r *Row) High(rows int64) int64 {
 	return (rows + r.Matrix - 1) / r.Matrix
 }
 
-// PerSum is how many registers an accumulator of all lanes takes.
+// PerSum returns the number of registers of an accumulator of all lanes.
 func (r *Row) PerSum() int64 { return max(1, int64(len(r.Order))) }
 
-// Together is how many points of the sum one application takes.
+// Together returns how many points of the sum one application multiplies.
 func (r *Row) Together() int64 { return max(1, r.Points) }
 
-// MostNarrow is the most points of which products are added in 16 bits: registers of W stay for all rows meanwhile.
+// MostNarrow is the maximum number of points whose products are added in 16 bits. Meanwhile the
+// registers of W stay for all rows.
 const MostNarrow = 4
 
-// Narrows reports whether products of so many points may be added in 16 bits before they are added to accumulators: 0 where the instruction adds in these, and
-// else whole applications, of few enough points.
+// Narrows reports whether the products of a number of points may be added in 16 bits, and then to
+// accumulators. If the instruction adds in accumulators, the number must be 0. Otherwise it must be
+// of whole applications, and at most MostNarrow.
 func (r *Row) Narrows(points int64) bool {
 	if r.Narrow == 0 {
 		return points == 0
@@ -29,7 +31,8 @@ func (r *Row) Narrows(points int64) bool {
 	return points > 0 && points <= MostNarrow && points%r.Together() == 0
 }
 
-// heldW is how many registers of W, one of each point, all rows read before others are loaded.
+// heldW returns the number of registers of W, one of each point, that all rows read before others
+// are loaded.
 func (r *Row) heldW() int64 {
 	if r.Narrow == 0 {
 		return 1
@@ -37,7 +40,8 @@ func (r *Row) heldW() int64 {
 	return MostNarrow * r.Sums
 }
 
-// Registers is how many registers, of vectors or of matrices, a tile of rows x vectors accumulators takes.
+// Registers returns the number of registers, of vectors or of matrices, for a tile of rows x
+// vectors accumulators.
 func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	if r.Matrix > 0 {
 		rows = r.High(rows)
@@ -52,7 +56,8 @@ func (r *Row) Registers(x Operand, rows, vectors int64) int64 {
 	return r.RegistersCompiled(x, rows, vectors)
 }
 
-// turnsW is the number of registers for W in assembly: while products read one, the other is loaded.
+// turnsW is the number of registers for W in assembly: while products read one, the other is
+// loaded.
 const turnsW = 2
 
 // RegistersCompiled returns the same if a compiler allocates registers.
@@ -72,16 +77,18 @@ func (r *Row) RegistersCompiled(x Operand, rows, vectors int64) int64 {
 	return n
 }
 
-// EarlyLoads is how many registers of X are loaded before the products of one, in kernels for processors that would wait for them. A Cortex-A55 has a
-// register of floats after five cycles, in which it multiplies two others by a few weights each.
+// EarlyLoads is the number of registers of X that are loaded before the products of the first one,
+// in kernels for processors that would wait for them. A Cortex-A55 loads a register of floats in
+// five cycles. Meanwhile it multiplies two others by a few weights each.
 const EarlyLoads = 2
 
-// RegistersApart is how many a tile takes of which X is a vector for each accumulator, loaded once for all that take it, and W one element for
-// all of them, so many at a time.
+// RegistersApart returns the number of registers for a tile whose X is a vector for each
+// accumulator, loaded once for all that read it. W is one element for all of them, and 'weights'
+// are loaded at a time.
 func (r *Row) RegistersApart(rows, vectors, weights int64) int64 {
 	n := rows*vectors + weights + 1
 	if r.Ops > 1 {
-		n += r.Temps + 1 // of products, which are rounded before they are added, and what they are of
+		n += r.Temps + 1 // products, which are rounded before they are added, and an operand
 	}
 	if !r.FoldsLoad {
 		n++ // a load is moved ahead
@@ -89,8 +96,8 @@ func (r *Row) RegistersApart(rows, vectors, weights int64) int64 {
 	return n
 }
 
-// RegistersHeld is the same where only so many weights stay in registers, and products read others where they lie: one more, as compilers move loads
-// and products that end the use of one.
+// RegistersHeld returns the same if only 'held' weights stay in registers, and products read others
+// from memory. It takes one more, because compilers move loads and the last product of a weight.
 func (r *Row) RegistersHeld(rows, vectors, held int64) int64 {
 	return r.RegistersApart(rows, vectors, held) + r.Temps + 1
 }
@@ -132,8 +139,8 @@ func (r *Row) Loads(x Operand, rows, vectors int64) (loads, instrs float64) {
 	return w + loads, w + float64(loads*float64(1+r.Copies))
 }
 
-// Applications is how many units that multiply one point of the reduction takes, for a while each, where an application takes so many of them, and
-// sums in 16 bits are of so many points.
+// Applications returns how often one point of the reduction uses a unit that multiplies. An
+// application uses 'units' of them, and sums in 16 bits have 'narrow' points.
 func (r *Row) Applications(x Operand, rows, vectors int64, units float64, narrow int64) float64 {
 	if r.Blocks {
 		rows += rows % 2

@@ -24,8 +24,8 @@ import (
 // one without elements.
 var notWidened = []string{"a depthwise step", "depthwise", "depthwise of a network in f16", "no elements"}
 
-// TestWidenedContractions compiles contractions that are stored in f16 for a chip that multiplies f16
-// and adds in f32. Their results in C++ are the bytes of the interpreter of loops.
+// TestWidenedContractions compiles contractions that are stored in f16 for a chip that multiplies
+// f16 and adds in f32. Their results in C++ are the bytes of the interpreter of loops.
 func TestWidenedContractions(t *testing.T) {
 	chip := chipstest.Target(t, "arm64_i8mm")
 	all := halfContractions()
