@@ -487,7 +487,12 @@ static inline dnn_f32x4 dnn_fmlal(dnn_f32x4 a, dnn_f16x4 x, dnn_f16x4 y) {
 // The same with one lane of y for all of x. The instruction takes lanes of the first 16 registers.
 template <int kLane>
 static inline dnn_f32x4 dnn_fmlal(dnn_f32x4 a, dnn_f16x4 x, dnn_lane_of<kLane, dnn_f16x4> y) {
-  __asm__("fmlal %0.4s, %1.4h, %2.h[%3]" : "+w"(a) : "w"(x), "x"(y.of), "i"(kLane));
+#if defined(__clang__)  // its constraint x takes registers of 128 bits only
+  const dnn_f16x8 lanes = __builtin_shufflevector(y.of, y.of, 0, 1, 2, 3, 0, 1, 2, 3);
+#else
+  const dnn_f16x4 lanes = y.of;
+#endif
+  __asm__("fmlal %0.4s, %1.4h, %2.h[%3]" : "+w"(a) : "w"(x), "x"(lanes), "i"(kLane));
   return a;
 }
 

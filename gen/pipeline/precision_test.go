@@ -85,7 +85,8 @@ func TestBF16(t *testing.T) {
 		pairs int
 	}{
 		{[]string{"x86_64_v4_vnni"}, 0},
-		{[]string{"arm64_neoverse_v1"}, 0},
+		{[]string{"arm64_neoverse_n1"}, 0},
+		{[]string{"arm64_neoverse_v1"}, 1},
 		{[]string{"x86_64_zen4"}, 1},
 		{[]string{"x86_64_sapphire_rapids"}, 1},
 		{[]string{"x86_64_zen4", "x86_64_sapphire_rapids"}, 1},
