@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"rules_dnn/tools/a64count"
+	"rules_dnn/tools/internal/build"
 )
 
 // check returns the versions of the compiler and the emulator, or why this machine cannot count.
@@ -62,7 +63,7 @@ func count(o *options, keys []key, known map[key]string) (map[key]a64count.Recor
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	if err := run("go", "build", "-o", work+"/", "./gen/cmd/dnnc", "./tools/compare"); err != nil {
+	if err := build.Go(".", work+"/", "./gen/cmd/dnnc", "./tools/compare"); err != nil {
 		return nil, err
 	}
 	folder, err := o.networks(work, keys)
@@ -76,7 +77,7 @@ func count(o *options, keys []key, known map[key]string) (map[key]a64count.Recor
 	if err := os.WriteFile(work+"/list.txt", []byte(list.String()), 0o666); err != nil {
 		return nil, err
 	}
-	if err := run(work+"/compare", "--list="+work+"/list.txt", "--models="+folder, "--fill", "--count", "--reference=none", "--dnnc="+work+"/dnnc",
+	if err := build.Run(work+"/compare", "--list="+work+"/list.txt", "--models="+folder, "--fill", "--count", "--reference=none", "--dnnc="+work+"/dnnc",
 		"--cxx="+o.cxx, "--emulator="+o.emulator, fmt.Sprintf("--at-once=%d", o.atOnce)); err != nil {
 		return nil, err
 	}
@@ -106,14 +107,6 @@ func (k key) options() string {
 
 func countsFile(work string, k key) string {
 	return filepath.Join(work, k.network+"-"+k.chip+".json")
-}
-
-// run runs a program. Its error has what that printed.
-func run(name string, args ...string) error {
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out)
-	}
-	return nil
 }
 
 // networks returns the folder of the networks: the one that --models names, or a new one with the

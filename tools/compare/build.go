@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"rules_dnn/tools/check"
 	"rules_dnn/tools/command"
+	"rules_dnn/tools/internal/build"
 )
 
 // program is a model's compiled program.
@@ -45,8 +45,8 @@ func (t times) String() string {
 // programs is made of beside kernels is there for the others.
 var building sync.Mutex
 
-// build makes a program of the model for the chips, with further options of `dnnc compile`.
-func build(o *options, m *model, chips library, work string, compileOnly ...string) (*program, error) {
+// makeProgram makes a program of the model for the chips, with further options of `dnnc compile`.
+func makeProgram(o *options, m *model, chips library, work string, compileOnly ...string) (*program, error) {
 	if err := errors.Join(o.checkBare(chips), o.checkCount(chips)); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func build(o *options, m *model, chips library, work string, compileOnly ...stri
 		return p, p.buildBare(o, chips, work)
 	}
 	var err error
-	if err = writeServed(work); err != nil {
+	if _, err = build.WriteServed(work); err != nil {
 		return nil, err
 	}
 	if p.counted, err = o.counted(chips, work); p.counted || err != nil {
@@ -128,9 +128,7 @@ func generate(o *options, m *model, work string, took *times, compileOnly ...str
 		compileOnly = append(compileOnly, "--device="+nameOrPath(o.device), "--out-device-source="+work+"/model.cl")
 	}
 	compileMemory, err := runCompiler(dnnc, slices.Concat([]string{"compile", "--graph=" + work + "/graph.txt", "--consts=" + work + "/graph.consts",
-		"--src=" + m.path, "--chip=" + work + "/chip.json", "--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--shards=8",
-		"--out-header=" + work + "/model.h", "--out-kernels=" + work + "/kernels", "--out-weights=" + work + "/model.weights",
-		"--out-manifest=" + work + "/model.manifest.json"}, common, compileOnly)...)
+		"--src=" + m.path, "--chip=" + work + "/chip.json", "--shards=8"}, build.Names(work), common, compileOnly)...)
 	took.compile, took.memory = time.Since(start).Seconds(), max(compileMemory, graphMemory)
 	return err
 }
@@ -146,25 +144,12 @@ func compiler(o *options, work string) (string, error) {
 	if _, err := os.Stat(brought); err == nil {
 		return filepath.Abs(brought)
 	}
-	return work + "/dnnc", runTool("go", "build", "-o", work+"/dnnc", "./gen/cmd/dnnc")
-}
-
-func runTool(name string, args ...string) error {
-	_, err := toolOutput(name, args...)
-	return err
-}
-
-func toolOutput(name string, args ...string) (string, error) {
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%s %s: %w\n%s", filepath.Base(name), args[0], err, out)
-	}
-	return string(out), nil
+	return build.Dnnc(".", work)
 }
 
 // runCompiler runs dnnc and returns its peak memory in bytes, if it reports that.
 func runCompiler(dnnc string, args ...string) (int64, error) {
-	out, err := toolOutput(dnnc, append(args, "--time")...)
+	out, err := build.Output(dnnc, append(args, "--time")...)
 	if m := memory.FindStringSubmatch(out); m != nil {
 		kilobytes, err := strconv.ParseInt(m[1], 10, 64)
 		return kilobytes << 10, err
@@ -190,11 +175,6 @@ func findCxx(o *options) ([]string, error) {
 	return nil, fmt.Errorf("no C++ compiler is found: install clang++ or g++, or name one with --cxx or $CXX")
 }
 
-// writeServed writes the program around the kernels.
-func writeServed(work string) error {
-	return os.WriteFile(work+"/served.cc", []byte(check.Served), 0o666)
-}
-
 // compileAll compiles the kernels, the runtime and the program around them, each file by itself,
 // and links them. Objects of all but the kernels are the same for every model: they stay in the
 // folder runtime, if one is given.
@@ -203,18 +183,17 @@ func compileAll(cxx []string, chips library, work, runtime string, device bool) 
 	if !kept {
 		runtime = work
 	}
-	plain := []string{"-std=c++17", "-O2"}
 	var jobs [][]string
 	objects := []string{}
 	parts := append([]part{
-		{work + "/kernels/model_*.cc", append(slices.Clone(check.KernelCopts), chips[0].Copts...), work},
-		{"runtime/dnn_*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), runtime},
-		{"runtime/serve/*.cc", plain, runtime},
-		{"runtime/bench/*.cc", plain, runtime},
-		{work + "/served.cc", plain, work},
+		{work + "/kernels/model_*.cc", append(slices.Clone(build.KernelCopts), chips[0].Copts...), work},
+		{"runtime/dnn_*.cc", build.RuntimeCopts, runtime},
+		{"runtime/serve/*.cc", build.ProgramCopts, runtime},
+		{"runtime/bench/*.cc", build.ProgramCopts, runtime},
+		{work + "/served.cc", build.ProgramCopts, work},
 	}, chips.variantParts(work)...)
 	if device {
-		parts = append(parts, part{"runtime/opencl/*.cc", append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), runtime})
+		parts = append(parts, part{"runtime/opencl/*.cc", build.RuntimeCopts, runtime})
 	}
 	for n, part := range parts {
 		files, err := filepath.Glob(part.pattern)
@@ -233,10 +212,10 @@ func compileAll(cxx []string, chips library, work, runtime string, device bool) 
 			jobs = append(jobs, slices.Concat(cxx[1:], part.copts, []string{"-I.", "-I" + work, "-I" + work + "/kernels", "-c", f, "-o", object}))
 		}
 	}
-	if err := check.Parallel(cxx[0], jobs); err != nil {
+	if err := build.Parallel(cxx[0], jobs); err != nil {
 		return err
 	}
-	return runTool(cxx[0], slices.Concat(cxx[1:], objects, []string{"-pthread", "-ldl", "-o", work + "/program"})...)
+	return build.Link(cxx, objects, work+"/program")
 }
 
 // objectFile returns the object of a source, by the numbers of the part and of the source in it.
@@ -259,7 +238,7 @@ const ownParts = 5
 func (l library) variantParts(work string) []part {
 	var out []part
 	for i := 1; i < len(l); i++ {
-		out = append(out, part{variantFolder(work, i) + "/model_*.cc", append(slices.Clone(check.KernelCopts), l[i].Copts...), work})
+		out = append(out, part{variantFolder(work, i) + "/model_*.cc", append(slices.Clone(build.KernelCopts), l[i].Copts...), work})
 	}
 	return out
 }

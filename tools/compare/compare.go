@@ -50,7 +50,7 @@ func compare(o *options, out io.Writer) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := build(o, m, chips, work)
+	p, err := makeProgram(o, m, chips, work)
 	if err != nil {
 		return nil, err
 	}

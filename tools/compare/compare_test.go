@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -74,7 +73,7 @@ func TestCompiledModel(t *testing.T) {
 	require.NoError(t, err)
 	ref, err := chooseReference(o, m, work)
 	require.NoError(t, err)
-	p, err := build(o, m, chips, work)
+	p, err := makeProgram(o, m, chips, work)
 	require.NoError(t, err)
 	require.NoError(t, new(outcome).compareRuns(o, m, p, ref, work, io.Discard))
 	o.tolerance = -1
@@ -283,20 +282,6 @@ func TestMadeUp(t *testing.T) {
 	ints, err := madeUp(&ir.Value{Name: "attention_mask", Type: ir.I64}, []int64{2}, 0, 1000).Ints()
 	require.NoError(t, err)
 	assert.Equal(t, []int64{1, 1}, ints)
-}
-
-// TestKernelOptions sees that kernels are compiled here as the rules compile them.
-func TestKernelOptions(t *testing.T) {
-	atRoot(t)
-	text, err := os.ReadFile("rules/private/cc.bzl")
-	require.NoError(t, err)
-	block := regexp.MustCompile(`(?s)_KERNEL_COPTS = \[(.*?)\n\]`).FindSubmatch(text)
-	require.NotNil(t, block)
-	var want []string
-	for _, m := range regexp.MustCompile(`"(.*?)"`).FindAllSubmatch(block[1], -1) {
-		want = append(want, string(m[1]))
-	}
-	assert.Equal(t, want, check.KernelCopts)
 }
 
 func TestChips(t *testing.T) {

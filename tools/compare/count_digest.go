@@ -12,8 +12,8 @@ import (
 
 	"rules_dnn/gen/base/files"
 	"rules_dnn/tools/a64count"
-	"rules_dnn/tools/check"
 	"rules_dnn/tools/command"
+	"rules_dnn/tools/internal/build"
 )
 
 // counted reports whether the program has the code of --counted. Then it writes the file of
@@ -33,7 +33,7 @@ func (o *options) counted(chips library, work string) (bool, error) {
 // version: its sources, the runtime's, and the compiler's options.
 func codeDigest(o *options, chips library, work string) (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, o.cxx, check.KernelCopts)
+	fmt.Fprintln(h, o.cxx, build.KernelCopts)
 	for _, t := range chips {
 		fmt.Fprintln(h, t.Name, t.Copts)
 	}

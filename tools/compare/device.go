@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"rules_dnn/gen/emit/manifest"
+	"rules_dnn/tools/internal/build"
 )
 
 // divided is how many steps of a program the device launches, of how many kernels, and how many the
@@ -22,7 +23,7 @@ func (d divided) String() string {
 
 // readManifest reads the manifest of the program in the work folder.
 func readManifest(work string) (*manifest.Manifest, error) {
-	text, err := os.ReadFile(filepath.Join(work, "model.manifest.json"))
+	text, err := os.ReadFile(filepath.Join(work, build.Manifest))
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,7 @@ func (m *model) observed(o *options, inputs map[string]*ir.Tensor, work string) 
 	if err != nil {
 		return nil, err
 	}
-	built, err := build(o, m, chips, work, "--observe")
+	built, err := makeProgram(o, m, chips, work, "--observe")
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func floatLayersCompiled(t *testing.T, network, dnnc, runtime string) {
 	require.NoError(t, err)
 	ref, err := chooseReference(o, m, work)
 	require.NoError(t, err)
-	p, err := build(o, m, chips, work)
+	p, err := makeProgram(o, m, chips, work)
 	require.NoError(t, err)
 	var out strings.Builder
 	require.NoError(t, new(outcome).compareRuns(o, m, p, ref, work, &out), out.String())

@@ -85,7 +85,7 @@ func (m *model) layers(o *options, all []quantized, want, inputs map[string]*ir.
 	if err != nil {
 		return nil, err
 	}
-	built, err := build(&own, cut, chips, work)
+	built, err := makeProgram(&own, cut, chips, work)
 	if err != nil {
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func layersCompiled(t *testing.T, dnnc, runtime string) {
 	require.Equal(t, []string{"a.quantized", "b.quantized"}, []string{m.quantized()[0].name, m.quantized()[1].name})
 	ref, err := chooseReference(o, m, work)
 	require.NoError(t, err)
-	p, err := build(o, m, chips, work)
+	p, err := makeProgram(o, m, chips, work)
 	require.NoError(t, err)
 	harm := func(map[string]*ir.Tensor) {}
 	ref.values = func(path string, inputs map[string]*ir.Tensor) (map[string]*ir.Tensor, error) {

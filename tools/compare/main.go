@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"rules_dnn/tools/check"
 	"rules_dnn/tools/command"
+	"rules_dnn/tools/internal/build"
 )
 
 const usage = `compare compiles an ONNX model for this machine, runs it on synthetic inputs, and compares each
@@ -95,7 +95,7 @@ type options struct {
 }
 
 func main() {
-	missing := command.EnterFiles(check.RuntimeFile)
+	missing := command.EnterFiles(build.RuntimeFile)
 	o, err := parse(os.Args[1:])
 	switch {
 	case err != nil:

@@ -104,7 +104,7 @@ func contests(o *options, columns []string, table, log io.Writer) ([]*contest, e
 	if err != nil {
 		return nil, err
 	}
-	p, err := build(o, m, chips, work)
+	p, err := makeProgram(o, m, chips, work)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"rules_dnn/gen/onnx"
 	"rules_dnn/tools/command"
+	"rules_dnn/tools/internal/build"
 )
 
 // denseName is our own kernels of dense weights, beside those of a pruned network.
@@ -47,7 +48,7 @@ func (m *model) prune(o *options, work string) error {
 	if err != nil {
 		return err
 	}
-	if err := runTool(dnnc, append(args, "--settings="+settings)...); err != nil {
+	if err := build.Run(dnnc, append(args, "--settings="+settings)...); err != nil {
 		return err
 	}
 	m.path, m.pruned, m.report = out, true, report
@@ -75,5 +76,5 @@ func dense(o *options, m *model, work string) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return build(&plain, m, chips, folder)
+	return makeProgram(&plain, m, chips, folder)
 }

@@ -9,6 +9,7 @@ import (
 
 	"rules_dnn/gen/ir"
 	"rules_dnn/tools/check"
+	"rules_dnn/tools/internal/build"
 )
 
 // served is a running program of the model: on this machine or its emulator, or one for a DSP,
@@ -80,7 +81,7 @@ func (o *options) checkBare(chips library) error {
 // buildBare compiles and links what dnnc made for a DSP.
 func (p *program) buildBare(o *options, chips library, work string) error {
 	start := time.Now()
-	dsp := check.DSP{Work: work, Copts: chips[0].Copts}
+	dsp := build.DSP{Work: work, Copts: chips[0].Copts}
 	p.times.compiler = "clang"
 	if o.cxx != "" {
 		cxx, err := findCxx(o)
@@ -90,7 +91,7 @@ func (p *program) buildBare(o *options, chips library, work string) error {
 		dsp.Compiler, p.times.compiler = cxx, cxx[0]
 	}
 	file, err := dsp.Program()
-	p.command, p.bare = append(check.Emulator(o.emulator), file), true
+	p.command, p.bare = append(build.Emulator(o.emulator), file), true
 	p.times.cxx = time.Since(start).Seconds()
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"rules_dnn/gen/base/files"
 	"rules_dnn/gen/selection/measure"
 	"rules_dnn/tools/command"
+	"rules_dnn/tools/internal/build"
 )
 
 // roundsOfTuning is the default number of measurements of each program.
@@ -93,12 +94,12 @@ func candidates(o *options, m *model, work string, out io.Writer, searched bool)
 		if searched {
 			args = append(args, "--tuning="+command.Path(o.tune))
 		}
-		p, err := build(o, m, chips, dir, args...)
+		p, err := makeProgram(o, m, chips, dir, args...)
 		if err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(out, "candidates %d of %d for %s: %s\n", i, o.candidates, chips, p.times)
-		programs = append(programs, measure.Program{Program: dir + "/program", Manifest: dir + "/model.manifest.json", Weights: dir + "/model.weights"})
+		programs = append(programs, measure.Program{Program: dir + "/program", Manifest: filepath.Join(dir, build.Manifest), Weights: dir + "/model.weights"})
 	}
 	return programs, nil
 }

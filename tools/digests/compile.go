@@ -24,17 +24,6 @@ const (
 	weightsFile  = "weights"
 )
 
-// build compiles dnnc as it is in the working tree.
-func (o *options) build(folder string) (string, error) {
-	path := filepath.Join(folder, "dnnc")
-	cmd := exec.Command("go", "build", "-o", path, "./gen/cmd/dnnc")
-	cmd.Dir = o.root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building dnnc (is this the repository's root?): %w\n%s", err, out)
-	}
-	return path, nil
-}
-
 // imported reads a graph for all chips, in a folder of its own.
 func (o *options) imported(g *graph, model []byte, folder string) error {
 	src := g.name + ".onnx"

@@ -15,6 +15,7 @@ import (
 
 	"rules_dnn/gen/onnx/onnxpb"
 	"rules_dnn/gen/onnx/onnxtest"
+	"rules_dnn/tools/internal/build"
 )
 
 func put(t *testing.T, path, text string) {
@@ -47,7 +48,7 @@ func compiler(t *testing.T) string {
 		require.NoError(t, err)
 		return path
 	}
-	path, err := parsed(t).build(t.TempDir())
+	path, err := build.Dnnc(parsed(t).root, t.TempDir())
 	require.NoError(t, err)
 	return path
 }

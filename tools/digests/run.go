@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"rules_dnn/tools/internal/build"
 )
 
 // work is what a run does, and what came of it.
@@ -44,7 +46,7 @@ func (o *options) run(out, log io.Writer) error {
 	}
 	defer os.RemoveAll(w.scratch)
 	if o.dnnc == "" {
-		if o.dnnc, err = o.build(w.scratch); err != nil {
+		if o.dnnc, err = build.Dnnc(o.root, w.scratch); err != nil {
 			return err
 		}
 	}

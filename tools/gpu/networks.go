@@ -14,7 +14,7 @@ import (
 
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
-	"rules_dnn/tools/check"
+	"rules_dnn/tools/internal/build"
 )
 
 // network is what measuring a network needs beside its program.
@@ -57,7 +57,7 @@ type bundler struct {
 // coptsOf returns the compiler options for programs on a chip.
 func coptsOf(t *target.Target) copts {
 	plain := []string{"-std=c++17", "-O2"}
-	return copts{Runtime: append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), Program: plain, Kernels: slices.Concat(check.KernelCopts, t.Copts)}
+	return copts{Runtime: append(slices.Clone(plain), "-fno-exceptions", "-fno-rtti"), Program: plain, Kernels: slices.Concat(build.KernelCopts, t.Copts)}
 }
 
 // compileOptions returns the options of `dnnc compile` for its outputs; files are relative to a
@@ -156,25 +156,25 @@ func (b *bundler) begin(o networkOptions) error {
 			return err
 		}
 	}
-	if err := os.WriteFile(filepath.Join(b.work, "served.cc"), []byte(check.Served), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(b.work, "served.cc"), []byte(build.Served), 0o644); err != nil {
 		return err
 	}
 	if err := b.sources(); err != nil {
 		return err
 	}
 	for name, program := range map[string]string{"dnnc": "./gen/cmd/dnnc", "fill": "./tools/fill"} {
-		if err := check.Static(filepath.Join(b.out, name), program); err != nil {
+		if err := build.Static(filepath.Join(b.out, name), program); err != nil {
 			return err
 		}
 	}
 	if len(b.cxx) == 0 {
 		return nil // networks.py makes the programs
 	}
-	around, err := check.Compile(b.cxx, b.copts.Runtime, filepath.Join(b.work, "runtime"), "runtime/dnn_*.cc", "runtime/opencl/*.cc")
+	around, err := build.Compile(b.cxx, b.copts.Runtime, filepath.Join(b.work, "runtime"), "runtime/dnn_*.cc", "runtime/opencl/*.cc")
 	if err != nil {
 		return err
 	}
-	program, err := check.Compile(b.cxx, b.copts.Program, filepath.Join(b.work, "program"), "runtime/serve/buffer.cc", "runtime/serve/json.cc", "runtime/serve/npy.cc",
+	program, err := build.Compile(b.cxx, b.copts.Program, filepath.Join(b.work, "program"), "runtime/serve/buffer.cc", "runtime/serve/json.cc", "runtime/serve/npy.cc",
 		"tools/gpu/network/main.cc", filepath.Join(b.work, "served.cc"))
 	b.objects = append(around, program...)
 	return err
@@ -183,7 +183,7 @@ func (b *bundler) begin(o networkOptions) error {
 // sources copies what programs are made of beside the kernels.
 func (b *bundler) sources() error {
 	to := filepath.Join(b.out, "source")
-	if err := check.Copy(to, "runtime/*.h", "runtime/*.cc", "runtime/opencl/*.h", "runtime/opencl/*.cc", "runtime/serve/buffer.*", "runtime/serve/json.*",
+	if err := build.Copy(to, "runtime/*.h", "runtime/*.cc", "runtime/opencl/*.h", "runtime/opencl/*.cc", "runtime/serve/buffer.*", "runtime/serve/json.*",
 		"runtime/serve/npy.*", "runtime/serve/utf8.h"); err != nil {
 		return err
 	}
@@ -228,12 +228,12 @@ func (b *bundler) network(path string, n *network) error {
 	if err := os.Remove(dir + "/model.weights"); err != nil {
 		return err
 	}
-	kernels, err := check.Compile(b.cxx, append(slices.Clone(b.copts.Kernels), "-I"+dir, "-I"+dir+"/kernels"), filepath.Join(dir, "objects"), dir+"/kernels/*.cc")
+	kernels, err := build.Compile(b.cxx, append(slices.Clone(b.copts.Kernels), "-I"+dir, "-I"+dir+"/kernels"), filepath.Join(dir, "objects"), dir+"/kernels/*.cc")
 	if err != nil {
 		return err
 	}
 	link := slices.Concat(b.cxx[1:], b.objects, kernels, []string{"-pthread", "-ldl", "-static-libstdc++", "-static-libgcc", "-s", "-o", filepath.Join(b.out, n.Program)})
-	return check.Run(b.cxx[0], link...)
+	return build.Run(b.cxx[0], link...)
 }
 
 // graph writes the graph and the weights of a network, as networks.py does, and prints the file's
@@ -245,7 +245,7 @@ func (b *bundler) graph(n *network, dir string) (string, error) {
 		if err := os.WriteFile(dir+"/settings.json", []byte(n.Pruning), 0o644); err != nil {
 			return "", err
 		}
-		if err := check.Run(filepath.Join(b.out, "fill"), filepath.Join(b.out, n.Graph), dir+"/filled.onnx"); err != nil {
+		if err := build.Run(filepath.Join(b.out, "fill"), filepath.Join(b.out, n.Graph), dir+"/filled.onnx"); err != nil {
 			return "", err
 		}
 		if err := b.dnnc("prune", "--src="+dir+"/filled.onnx", "--settings="+dir+"/settings.json", "--out="+src); err != nil {

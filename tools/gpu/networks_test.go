@@ -16,7 +16,7 @@ import (
 	"rules_dnn/gen/onnx/onnxpb"
 	"rules_dnn/gen/onnx/onnxtest"
 	"rules_dnn/gen/target"
-	"rules_dnn/tools/check"
+	"rules_dnn/tools/internal/build"
 )
 
 // TestNamed: what a file's name says of a network.
@@ -47,7 +47,7 @@ func TestNetworksRefused(t *testing.T) {
 // TestCopts: kernels are compiled as the rules do, for the chip that was asked for.
 func TestCopts(t *testing.T) {
 	got := coptsOf(&target.Target{Copts: []string{"-march=mine"}})
-	assert.Equal(t, append(slices.Clone(check.KernelCopts), "-march=mine"), got.Kernels)
+	assert.Equal(t, append(slices.Clone(build.KernelCopts), "-march=mine"), got.Kernels)
 	assert.NotContains(t, measureNetworks, "-march", "networks.py takes what networks.json says")
 }
 

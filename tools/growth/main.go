@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rules_dnn/tools/command"
+	"rules_dnn/tools/internal/build"
 )
 
 const usage = `growth measures how the time and the memory of dnnc grow with a network.
@@ -112,7 +113,7 @@ func (o *options) run(out io.Writer) error {
 		defer os.RemoveAll(folder)
 	}
 	if o.dnnc == "" {
-		if o.dnnc, err = build(folder); err != nil {
+		if o.dnnc, err = build.Dnnc(".", folder); err != nil {
 			return err
 		}
 	}

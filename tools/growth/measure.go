@@ -27,15 +27,6 @@ type point struct {
 	passSeconds float64
 }
 
-// build compiles dnnc as it is in the working tree.
-func build(folder string) (string, error) {
-	path := filepath.Join(folder, "dnnc")
-	if out, err := exec.Command("go", "build", "-o", path, "./gen/cmd/dnnc").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building dnnc (is this the repository's root?): %w\n%s", err, out)
-	}
-	return path, nil
-}
-
 // measure compiles one network.
 func (o *options) measure(folder string, s shape, n int) (point, error) {
 	p := point{shape: s.name, n: n}

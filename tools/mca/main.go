@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"rules_dnn/gen/target/chips"
-	"rules_dnn/tools/check"
 	"rules_dnn/tools/command"
+	"rules_dnn/tools/internal/build"
 )
 
 const usage = `mca compiles a model's kernels for 64-bit ARM as the rules do, extracts the innermost loops with vector multiply-adds
@@ -54,7 +54,7 @@ func (l *list) String() string     { return strings.Join(*l, " ") }
 func (l *list) Set(s string) error { *l = append(*l, s); return nil }
 
 func main() {
-	missing := command.EnterFiles(check.RuntimeFile)
+	missing := command.EnterFiles(build.RuntimeFile)
 	o, err := parse(os.Args[1:])
 	if err == nil {
 		err = missing

@@ -200,19 +200,6 @@ The last number is the minimum for the loops' instructions in any order, because
 	assert.NoError(t, failures(o, blocks))
 }
 
-// TestKernelCopts: kernels are compiled as the rules compile them.
-func TestKernelCopts(t *testing.T) {
-	rules, err := os.ReadFile("../../rules/private/cc.bzl")
-	require.NoError(t, err)
-	_, list, _ := strings.Cut(string(rules), "_KERNEL_COPTS = [\n")
-	list, _, _ = strings.Cut(list, "]")
-	var want []string
-	for _, m := range regexp.MustCompile(`"([^"]+)"`).FindAllStringSubmatch(list, -1) {
-		want = append(want, m[1])
-	}
-	assert.Equal(t, want, check.KernelCopts)
-}
-
 func TestParse(t *testing.T) {
 	for want, args := range map[string][]string{
 		"found 0 models": {}, "found 2 models (a b)": {"a", "--fill", "b"}, "--cpus: want one or more": {"a", "--cpus="}, "flag provided but not defined": {"a", "--what"},

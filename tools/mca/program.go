@@ -18,7 +18,7 @@ import (
 	"rules_dnn/gen/program/plan"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips"
-	"rules_dnn/tools/check"
+	"rules_dnn/tools/internal/build"
 )
 
 const triple = "aarch64-linux-gnu"
@@ -120,7 +120,7 @@ const prefix = "model"
 // assembly compiles a file of kernels.
 func assembly(o *options, chip *target.Target, work, source string) (string, error) {
 	to := strings.TrimSuffix(source, ".cc") + ".s"
-	args := slices.Concat(check.KernelCopts, chip.Copts, o.copts, []string{"-DDNN_JOINED=DNN_LEAF", "--target=" + triple, "-nostdlibinc", "-I.", "-I" + work, "-S", source, "-o", to})
+	args := slices.Concat(build.KernelCopts, chip.Copts, o.copts, []string{"-DDNN_JOINED=DNN_LEAF", "--target=" + triple, "-nostdlibinc", "-I.", "-I" + work, "-S", source, "-o", to})
 	if out, err := exec.Command(o.clang, args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w\n%.2000s", o.clang, err, out)
 	}

@@ -4,12 +4,12 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
-	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
 	"rules_dnn/tools/command"
+	"rules_dnn/tools/internal/build"
 )
 
 const usage = `shares compiles products of two computed matrices for chips whose instructions this machine has, runs each, and prints its share of
@@ -60,29 +60,28 @@ func run(args []string) error {
 		}
 		defer os.RemoveAll(work)
 	}
-	b := &builder{work: work, cxx: strings.Fields(o.cxx)}
-	if err := b.prepare(); err != nil {
+	tools, err := build.NewTools(work, strings.Fields(o.cxx))
+	if err != nil {
 		return err
 	}
 	var t table
-	for _, name := range strings.Split(o.chips, ",") {
-		facts, err := chips.Facts(name)
-		if err != nil {
-			return err
-		}
-		chip, err := target.Parse(facts)
-		if err != nil {
-			return err
-		}
+	for _, chip := range strings.Split(o.chips, ",") {
 		for _, p := range products {
-			if !only.MatchString(p.String()) || !p.on(chip) {
+			if !only.MatchString(p.String()) {
 				continue
 			}
-			f, err := b.measure(p, chip, facts, o.seconds)
+			m, err := tools.Model(filepath.Join(work, p.String()+"_"+chip), chip)
 			if err != nil {
-				return fmt.Errorf("%s for %s: %w", p, name, err)
+				return err
 			}
-			t.add(name, p, f)
+			if !p.on(m.Chip) {
+				continue
+			}
+			f, err := p.measure(m, o.seconds)
+			if err != nil {
+				return fmt.Errorf("%s for %s: %w", p, chip, err)
+			}
+			t.add(chip, p, f)
 		}
 	}
 	fmt.Print(t.text())

@@ -3,50 +3,33 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"rules_dnn/gen/target"
-	"rules_dnn/gen/target/chips"
 	"rules_dnn/tools/check"
+	"rules_dnn/tools/internal/build"
 )
 
-// tools are what programs are made with: dnnc, and objects of the runtime, made once.
+// tools make the programs of networks for one chip.
 type tools struct {
-	folder, dnnc string
-	cxx, copts   []string
-	emulator     []string // empty: the processor runs programs
-	objects      []string
-	seconds      float64         // of a program in a round
-	peak         float64         // multiply-adds of a core in a millisecond, measured once a program is there, or in 1e6 instructions
-	built        map[string]bool // folders of programs
+	*build.Tools
+	folder   string
+	chip     string
+	emulator []string        // empty: the processor runs programs
+	seconds  float64         // of a program in a round
+	peak     float64         // multiply-adds of a core in a millisecond, measured once a program is there, or in 1e6 instructions
+	built    map[string]bool // folders of programs
 }
 
-// newTools builds dnnc as it is in the working tree, and the runtime.
+// newTools builds what all programs need.
 func newTools(o *options, folder string) (*tools, error) {
-	t := &tools{folder: folder, dnnc: filepath.Join(folder, "dnnc"), cxx: strings.Fields(o.cxx), emulator: o.emulator, seconds: o.seconds, built: map[string]bool{}}
-	if err := check.Run("go", "build", "-o", t.dnnc, "./gen/cmd/dnnc"); err != nil {
-		return nil, err
-	}
-	facts, err := chips.Facts(o.chip)
-	if err != nil {
-		return nil, err
-	}
-	chip, err := target.Parse(facts)
-	if err != nil {
-		return nil, err
-	}
+	t := &tools{folder: folder, chip: o.chip, emulator: o.emulator, seconds: o.seconds, built: map[string]bool{}}
 	if len(t.emulator) > 0 {
 		t.peak = peakCounted
 	}
-	t.copts = append(slices.Clone(check.KernelCopts), chip.Copts...)
-	if err := os.WriteFile(t.in("chip.json"), facts, 0o666); err != nil {
-		return nil, err
-	}
-	t.objects, err = check.Runtime(t.cxx, t.in("runtime"))
+	var err error
+	t.Tools, err = build.NewTools(folder, strings.Fields(o.cxx))
 	return t, err
 }
 
@@ -78,36 +61,28 @@ func (t *tools) program(model, work string, w way) (*check.Server, *counter, err
 }
 
 // compile makes a network's kernels, with further options of dnnc compile.
-func (t *tools) compile(model, work, disable string, args ...string) error {
-	if err := os.MkdirAll(work, 0o777); err != nil {
-		return err
+func (t *tools) compile(model, work, disable string, args ...string) (*build.Model, error) {
+	m, err := t.Model(work, t.chip)
+	if err != nil {
+		return nil, err
 	}
-	in := func(name string) string { return filepath.Join(work, name) }
-	if err := check.Run(t.dnnc, "graph", "--src="+model, "--out="+in("graph.txt"), "--out-consts="+in("graph.consts"), "--disable="+disable); err != nil {
-		return err
+	if err := m.Import(model, "--disable="+disable); err != nil {
+		return nil, err
 	}
-	return check.Run(t.dnnc, append([]string{"compile", "--graph=" + in("graph.txt"), "--consts=" + in("graph.consts"), "--src=" + model, "--chip=" + t.in("chip.json"), "--disable=" + disable,
-		"--api=model", "--prefix=model", "--namespace=model", "--weights=file", "--out-header=" + in("model.h"), "--out-kernels=" + in("kernels"),
-		"--out-weights=" + in("model.weights"), "--out-manifest=" + in("model.manifest.json")}, args...)...)
+	return m, m.Compile(model, append(args, "--disable="+disable)...)
 }
 
 // build compiles a network to a program.
 func (t *tools) build(model, work, disable string, args ...string) error {
-	in := func(name string) string { return filepath.Join(work, name) }
-	if err := t.compile(model, work, disable, args...); err != nil {
-		return err
-	}
-	objects, err := check.Compile(t.cxx, slices.Concat(t.copts, []string{"-I" + work, "-I" + in("kernels")}), work, in("kernels/model_*.cc"))
+	m, err := t.compile(model, work, disable, args...)
 	if err != nil {
 		return err
 	}
-	if err := check.Link(t.cxx, slices.Concat(objects, t.objects), in("program")); err != nil {
-		return err
+	program, err := m.Program()
+	if err == nil && t.peak == 0 {
+		return t.measurePeak(program, "--weights="+m.Weights())
 	}
-	if t.peak == 0 {
-		return t.measurePeak(in("program"), "--weights="+in("model.weights"))
-	}
-	return nil
+	return err
 }
 
 // measurePeak asks a program for the machine's peak.

@@ -7,6 +7,7 @@ import (
 
 	"rules_dnn/gen/emit/manifest"
 	"rules_dnn/tools/a64count"
+	"rules_dnn/tools/internal/build"
 )
 
 // counter counts the instructions of a program.
@@ -26,7 +27,7 @@ func (t *tools) command(work string) (*counter, []string, error) {
 	if len(t.emulator) == 0 {
 		return nil, []string{program}, nil
 	}
-	text, err := os.ReadFile(filepath.Join(work, "model.manifest.json"))
+	text, err := os.ReadFile(filepath.Join(work, build.Manifest))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"rules_dnn/gen/kernel/fkw"
 	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/kernel/sched"
+	"rules_dnn/tools/internal/build"
 )
 
 // tasks prints the number of tasks of each layer of the network with own patterns, and the work of
@@ -35,10 +36,10 @@ func (o *options) tasks(out io.Writer) (err error) {
 	if _, err := n.write(work+".onnx", p); err != nil {
 		return err
 	}
-	if err := t.compile(work+".onnx", work, ""); err != nil {
+	if _, err := t.compile(work+".onnx", work, ""); err != nil {
 		return err
 	}
-	data, err := os.ReadFile(filepath.Join(work, "model.manifest.json"))
+	data, err := os.ReadFile(filepath.Join(work, build.Manifest))
 	if err != nil {
 		return err
 	}

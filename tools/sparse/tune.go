@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"rules_dnn/gen/selection/measure"
+	"rules_dnn/tools/internal/build"
 )
 
 // Numbers of measured kernels of each block, and of rounds.
@@ -28,7 +29,7 @@ func (t *tools) tune(model, work, disable string) (record string, err error) {
 			return "", err
 		}
 		in := func(name string) string { return filepath.Join(dir, name) }
-		programs = append(programs, measure.Program{Program: in("program"), Manifest: in("model.manifest.json"), Weights: in("model.weights")})
+		programs = append(programs, measure.Program{Program: in("program"), Manifest: in(build.Manifest), Weights: in("model.weights")})
 	}
 	return record, measure.Run(programs, measure.Options{Record: record, Rounds: tuningRounds, Seconds: t.seconds, Threads: 1}, os.Stderr)
 }

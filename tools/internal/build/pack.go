@@ -1,8 +1,7 @@
-package check
+package build
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,20 +10,18 @@ import (
 // Static builds a command of the repository for machines like this one that have no Go: it needs
 // none of their libraries.
 func Static(program, command string) error {
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, command)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building %s: %w\n%s", command, err, out)
-	}
-	return nil
+	tool := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", program, command)
+	tool.Env = append(os.Environ(), "CGO_ENABLED=0")
+	_, err := output(tool)
+	return err
 }
 
 // Copy copies files of the repository, by patterns, to the same places in a folder.
 func Copy(folder string, patterns ...string) error {
 	for _, pattern := range patterns {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			return fmt.Errorf("there are no files %s: run this command from the repository's root", pattern)
+		files, err := Sources(pattern)
+		if err != nil {
+			return err
 		}
 		for _, f := range files {
 			text, err := os.ReadFile(f)

@@ -1,9 +1,7 @@
-package check
+package build
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -33,17 +31,16 @@ type DSP struct {
 	Compiler []string
 }
 
-// Program makes a program of the model, which StartEmulated runs under qemu-hexagon.
+// Program makes a program of the model, which check.StartEmulated runs under qemu-hexagon.
 func (d *DSP) Program() (string, error) {
 	clang := d.Compiler
 	if clang == nil {
 		clang = []string{"clang"}
 	}
-	served := filepath.Join(d.Work, "served.cc")
-	if err := os.WriteFile(served, []byte(Served), 0o666); err != nil {
+	served, err := WriteServed(d.Work)
+	if err != nil {
 		return "", err
 	}
-	cxx := []string{"-std=c++17", "-O2", "-fno-exceptions", "-fno-rtti"}
 	var objects []string
 	var jobs [][]string
 	for n, part := range []struct {
@@ -53,15 +50,15 @@ func (d *DSP) Program() (string, error) {
 		{d.Work + "/kernels_c/*.[cS]", append(KernelCOpts(), d.Copts...)},
 		{d.Work + "/kernels/*.cc", append(slices.Clone(KernelCopts), d.Copts...)},
 		{d.Work + "/weights.S", []string{"-I" + d.Work}},
-		{served, cxx},
-		{"runtime/dnn_*.cc", cxx},
+		{served, RuntimeCopts},
+		{"runtime/dnn_*.cc", RuntimeCopts},
 		{"runtime/dsp/dnn_*.c", withoutBuiltins},
-		{"runtime/dsp/serve/*.cc", cxx},
+		{"runtime/dsp/serve/*.cc", RuntimeCopts},
 		{"toolchains/qemu/hexagon/*.c", withoutBuiltins},
 	} {
-		files, err := filepath.Glob(part.pattern)
-		if err != nil || len(files) == 0 {
-			return "", fmt.Errorf("there are no files %s: run this command from the repository's root", part.pattern)
+		files, err := Sources(part.pattern)
+		if err != nil {
+			return "", err
 		}
 		for i, f := range files {
 			o := fmt.Sprintf("%s/dsp_%d_%d.o", d.Work, n, i)
