@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 
 	"rules_dnn/tools/internal/build"
 )
@@ -36,16 +34,16 @@ func (p product) measure(m *build.Model, seconds float64) (*figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := exec.Command(program, "--weights="+m.Weights(), fmt.Sprintf("--seconds=%g", seconds), "--probe-seconds=0.1", "--probe-bytes=16000000", "--json=-").Output()
+	out, err := build.Stdout(program, "--weights="+m.Weights(), fmt.Sprintf("--seconds=%g", seconds), "--probe-seconds=0.1", "--probe-bytes=16000000", "--json=-")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Base(m.Folder), err)
+		return nil, err
 	}
 	f := &figures{}
 	if err := json.Unmarshal(out, f); err != nil {
 		return nil, err
 	}
 	if len(f.Blocks) != 1 {
-		return nil, fmt.Errorf("%s: found %d blocks; want 1", filepath.Base(m.Folder), len(f.Blocks))
+		return nil, fmt.Errorf("%s: found %d blocks; want 1", m.Folder, len(f.Blocks))
 	}
 	return f, nil
 }

@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -87,9 +85,9 @@ func (t *tools) build(model, work, disable string, args ...string) error {
 
 // measurePeak asks a program for the machine's peak.
 func (t *tools) measurePeak(program ...string) error {
-	out, err := exec.Command(program[0], append(program[1:], "--json=-", "--seconds=0.3", "--probe-seconds=0.1")...).Output()
+	out, err := build.Stdout(program[0], append(program[1:], "--json=-", "--seconds=0.3", "--probe-seconds=0.1")...)
 	if err != nil {
-		return fmt.Errorf("%s: %w", program[0], err)
+		return err
 	}
 	var report struct {
 		Machine struct {

@@ -28,8 +28,8 @@ var table = []Row{
 	{Name: "fma_f16x8", CPU: "arm64", Feature: "asimdhp", X: ir.F16, W: ir.F16, Acc: ir.F16, Lanes: 8, Group: 1, Broadcast: []Operand{Lane, Register},
 		Ops: 1, Temps: 2, Latency: 4, Meaning: multiplyAddHalves, Fused: true, text: neonFMA},
 	// FEAT_FHM: products of f16, added in f32 and rounded once. The first instruction takes the lower
-	// halves of operands, the second the upper ones. LLVM's tables of Neoverse N2, V1 and V2 have as
-	// many in a cycle as FMLA, one cycle later.
+	// halves of operands, the second the upper ones. By LLVM's tables of Neoverse N2, V1 and V2, as
+	// many start in a cycle as FMLA. The latency is assumed.
 	{Name: "fmlal_f16x4", CPU: "arm64", Feature: "asimdfhm", X: ir.F16, W: ir.F16, Acc: ir.F32, Lanes: 4, Group: 1, Broadcast: []Operand{Lane, Register},
 		Ops: 1, Temps: 2, Latency: 5, Meaning: multiplyAddF16, Fused: true,
 		text: map[string]string{"cpp": "$a = dnn_fmlal($a, $w, $x);", Assembly: "fmlal $a, $w, $x", Assembly + Upper: "fmlal2 $a, $w, $x"}},

@@ -29,6 +29,11 @@ func TestKernelCopts(t *testing.T) {
 func TestErrors(t *testing.T) {
 	_, err := Output("sh", "-c", "echo broken >&2; exit 3")
 	require.EqualError(t, err, "sh -c: exit status 3\nbroken\n")
+	_, err = Stdout("sh", "-c", "echo figures; echo broken >&2; exit 3")
+	require.EqualError(t, err, "sh: exit status 3\nbroken\n")
+	out, err := Stdout("sh", "-c", "echo figures; echo progress >&2")
+	require.NoError(t, err)
+	assert.Equal(t, "figures\n", string(out))
 	err = Parallel("sh", [][]string{{"-c", "true"}, {"-c", "echo first; false"}, {"-c", "echo second; false"}})
 	require.ErrorContains(t, err, "first")
 	require.ErrorContains(t, err, "second")

@@ -22,6 +22,15 @@ func Output(name string, args ...string) (string, error) {
 	return output(exec.Command(name, args...))
 }
 
+// Stdout runs a program and returns its standard output. Its error has the standard error.
+func Stdout(name string, args ...string) ([]byte, error) {
+	out, err := exec.Command(name, args...).Output()
+	if x := (*exec.ExitError)(nil); errors.As(err, &x) {
+		return nil, fmt.Errorf("%s: %w\n%s", name, err, x.Stderr)
+	}
+	return out, err
+}
+
 func output(tool *exec.Cmd) (string, error) {
 	out, err := tool.CombinedOutput()
 	if err != nil {
