@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -53,6 +54,7 @@ func (m *model) floatLayers(o *options, ref *reference, inputs map[string]*ir.Te
 	if err != nil {
 		return nil, err
 	}
+	m.nameAsGiven(got, o.precision)
 	want, err := m.named(got, ref, inputs, work)
 	if err != nil {
 		return nil, err
@@ -112,6 +114,22 @@ func (m *model) observed(o *options, inputs map[string]*ir.Tensor, work string) 
 		got, err = s.Values()
 	}
 	return got, errors.Join(err, s.Close())
+}
+
+// nameAsGiven sets the names of values to those in the model. A precision of 16 bits appends its
+// type to the names of the values that it stores.
+func (m *model) nameAsGiven(got []check.BlockValue, precision string) {
+	has := map[string]bool{}
+	for _, n := range m.graph.Nodes {
+		for _, v := range n.Outputs {
+			has[v.Name] = true
+		}
+	}
+	for i, v := range got {
+		if name, ok := strings.CutSuffix(v.Name, map[string]string{"fp16": ".f16", "bf16": ".bf16"}[precision]); ok && !has[v.Name] && has[name] {
+			got[i].Name = name
+		}
+	}
 }
 
 // named returns the reference's values by their names in the graph itself, for values that blocks

@@ -8,7 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/onnx"
+	"rules_dnn/tools/check"
 )
 
 // floatLayersCompiled: --layers names the first block of a network of floats whose values are too
@@ -37,6 +39,25 @@ func floatLayersCompiled(t *testing.T, network, dnnc, runtime string) {
 		node := map[string]string{"p": `MatMul "product"`, "y": `Relu "relu"`}[wrong]
 		assert.Contains(t, out.String(), "; the first is "+wrong+", of the block "+node+"\n")
 		assert.Contains(t, out.String(), "layer   "+wrong+", of the block "+node+" (")
+	}
+}
+
+// TestNameAsGiven: a value that a precision stores in 16 bits has its name in the model, unless the
+// model has the longer name, too.
+func TestNameAsGiven(t *testing.T) {
+	m := &model{graph: irtest.Parse(t, "input %x f32[2]\n%p ?[*] = Relu.14(%x)\n%q ?[*] = Relu.14(%p)\n%q.f16 ?[*] = Relu.14(%q)\n%y ?[*] = Relu.14(%q.f16)\noutput %y\n")}
+	for precision, want := range map[string][]string{
+		"fp16": {"p", "q.f16", "y", "p.bf16", "z.f16"},
+		"bf16": {"p.f16", "q.f16", "y", "p", "z.f16"},
+		"fp32": {"p.f16", "q.f16", "y", "p.bf16", "z.f16"},
+	} {
+		got := []check.BlockValue{{Name: "p.f16"}, {Name: "q.f16"}, {Name: "y"}, {Name: "p.bf16"}, {Name: "z.f16"}}
+		m.nameAsGiven(got, precision)
+		var names []string
+		for _, v := range got {
+			names = append(names, v.Name)
+		}
+		assert.Equal(t, want, names, precision)
 	}
 }
 
