@@ -74,26 +74,12 @@ func fmaHalf(x, y, z float64) float64 {
 	return r
 }
 
-// halvesMeaning computes a micro-kernel that adds in f16.
-func halvesMeaning(m *loop.MicroKernel, size uint32) []float64 {
-	n := m.Vectors * m.Lanes()
-	acc := make([]float64, m.Rows*n)
-	for _, p := range points(m) {
-		for i := range acc {
-			r, l := int64(i)/n, int64(i)%n
-			at := m.RowAt(r) + p.x
-			if !m.Broadcast() {
-				at += l
-			}
-			x, w := half16(at, size), half16(1000+p.w+m.VectorAt(l/m.Lanes())+l%m.Lanes(), size)
-			acc[i] = fmaHalf(ir.F16Float(x), ir.F16Float(w), acc[i])
-		}
-	}
-	return acc
-}
+// fmaWide returns x*y + z of f16 and an f32 z, rounded once to f32. Such a product is exact in 64
+// bits, and is no denormal f32.
+func fmaWide(x, y, z float64) float64 { return float64(nearest(x*y, z)) }
 
-// widenedMeaning computes a micro-kernel that adds products of f16 in f32.
-func widenedMeaning(m *loop.MicroKernel, size uint32) []float64 {
+// halvesMeaning computes a micro-kernel of f16, which adds each product by fma.
+func halvesMeaning(m *loop.MicroKernel, size uint32, fma func(x, y, z float64) float64) []float64 {
 	n := m.Vectors * m.Lanes()
 	acc := make([]float64, m.Rows*n)
 	for _, p := range points(m) {
@@ -104,7 +90,7 @@ func widenedMeaning(m *loop.MicroKernel, size uint32) []float64 {
 				at += l
 			}
 			x, w := half16(at, size), half16(1000+p.w+m.VectorAt(l/m.Lanes())+l%m.Lanes(), size)
-			acc[i] = float64(nearest(ir.F16Float(x)*ir.F16Float(w), acc[i])) // such products are exact, and no denormal f32
+			acc[i] = fma(ir.F16Float(x), ir.F16Float(w), acc[i])
 		}
 	}
 	return acc
@@ -136,11 +122,11 @@ int main() {
 func TestHalves(t *testing.T) {
 	c := chipstest.Target(t, "arm64_i8mm")
 	require.Nil(t, c.Halves(), "only if the target may add in f16")
-	t.Run("in f16", func(t *testing.T) { testHalves(t, c, c.InHalves().Halves(), halvesMeaning) })
-	t.Run("in f32", func(t *testing.T) { testHalves(t, c, c.Widening(), widenedMeaning) })
+	t.Run("in f16", func(t *testing.T) { testHalves(t, c, c.InHalves().Halves(), fmaHalf) })
+	t.Run("in f32", func(t *testing.T) { testHalves(t, c, c.Widening(), fmaWide) })
 }
 
-func testHalves(t *testing.T, c *target.Target, row *instr.Row, meaning func(*loop.MicroKernel, uint32) []float64) {
+func testHalves(t *testing.T, c *target.Target, row *instr.Row, fma func(x, y, z float64) float64) {
 	var ms []*loop.MicroKernel
 	assembly := 0
 	for _, m := range runMicros(row) {
@@ -166,7 +152,7 @@ func testHalves(t *testing.T, c *target.Target, row *instr.Row, meaning func(*lo
 			infinite, denormal := 0, 0
 			for _, size := range halfSizes {
 				for _, m := range ms {
-					for i, want := range meaning(m, size) {
+					for i, want := range halvesMeaning(m, size, fma) {
 						var got float64
 						got, out = sumOf(row.Acc, out)
 						if math.IsNaN(want) {

@@ -67,24 +67,36 @@ func TestWidenedContractions(t *testing.T) {
 	}
 }
 
-// TestWidenedVariants: variants share packed weights. If the first chip packs them as f32, the one
-// that multiplies f16 reads them so, and still in tiles.
+// TestWidenedVariants: all variants have kernels in tiles. If the last chip packs weights as f32,
+// one that multiplies f16 reads the same weights.
 func TestWidenedVariants(t *testing.T) {
-	g, inputs := halfContractions()["pointwise"].filledWithNumbers(t)
-	exact, err := interp.Graph(g, inputs)
-	require.NoError(t, err)
-	s := &pipeline.State{Graph: g, Store: ir.F16}
-	require.NoError(t, s.SetChips([]*target.Target{chipstest.Target(t, "arm64"), chipstest.Target(t, "arm64_i8mm")}))
-	p, err := compile(s, nil)
-	require.NoError(t, err)
-	tiles := 0
-	for _, c := range p.Calls() {
-		loop.Tiles(c.Kernel.Body, func(loop.Tile) { tiles++ })
+	for _, names := range [][]string{{"arm64", "arm64_i8mm"}, {"arm64_i8mm", "arm64"}} {
+		g, inputs := halfContractions()["pointwise"].filledWithNumbers(t)
+		exact, err := interp.Graph(g, inputs)
+		require.NoError(t, err)
+		var chips []*target.Target
+		for _, name := range names {
+			chips = append(chips, chipstest.Target(t, name))
+		}
+		s := &pipeline.State{Graph: g, Store: ir.F16}
+		require.NoError(t, s.SetChips(chips))
+		p, err := compile(s, nil)
+		require.NoError(t, err)
+		for i, name := range names {
+			tiles := 0
+			for _, c := range p.Variant(i).Calls() {
+				loop.Tiles(c.Kernel.Body, func(loop.Tile) { tiles++ })
+			}
+			assert.Positive(t, tiles, "%s of %v", name, names)
+			got, err := run.Program(p.Variant(i), InputsOf(p, inputs))
+			require.NoError(t, err)
+			assertWithin(t, exact[0], got[0], 0x1p-8, name)
+		}
+		if names[0] == "arm64_i8mm" {
+			_, alone := p.ConstantBytes(0)
+			assert.Zero(t, alone, "weights that only %s reads", names[0])
+		}
 	}
-	assert.Positive(t, tiles)
-	got, err := run.Program(p, InputsOf(p, inputs))
-	require.NoError(t, err)
-	assertWithin(t, exact[0], got[0], 0x1p-8, "variants")
 }
 
 // storeOf returns the type in which a graph of f32 is stored, or none for a graph of f16.
