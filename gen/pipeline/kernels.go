@@ -4,6 +4,7 @@ import (
 	"rules_dnn/gen/fusion/block"
 	"rules_dnn/gen/fusion/tuning"
 	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/weights"
 	"rules_dnn/gen/selection/sel"
 )
@@ -14,7 +15,9 @@ func (s *State) Compare(first int) (*sel.Comparison, error) {
 }
 
 func (s *State) selectOptions() sel.Options {
-	o := sel.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"), Pooled: s.anchor("pooled"), Layouts: s.anchor("layouts"), Vectors: s.Enabled("vectors"), Pruned: s.encodings(), Packed: s.Packed, Magnitudes: s.magnitudes(),
+	kernels := lower.Options{Contractions: s.anchor("contractions"), Windows: s.anchor("windows"), Winograd: s.anchor("winograd"),
+		Vectors: s.Enabled("vectors"), Pruned: s.encodings(), Magnitudes: s.magnitudes()}
+	o := sel.Options{Options: kernels, Pooled: s.anchor("pooled"), Layouts: s.anchor("layouts"), Packed: s.Packed,
 		Candidate: s.Candidate, EveryVersion: s.EveryVersion, EveryPool: s.EveryPool, Others: s.Others, Device: s.Device, Price: s.price(), Stored: s.Stored, Images: s.images()}
 	o.Times, o.History = s.recorded(s.Times)
 	o.DeviceTimes, o.DeviceHistory = s.recorded(s.DeviceTimes)

@@ -17,9 +17,8 @@ import (
 	"rules_dnn/gen/graph/passes/unpack"
 	"rules_dnn/gen/graph/shape"
 	"rules_dnn/gen/ir"
-	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/program/plan"
-	"rules_dnn/gen/propose/contract/winograd"
+	"rules_dnn/gen/propose"
 	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/selection/sel"
 	"rules_dnn/gen/target"
@@ -261,8 +260,7 @@ func fuseBlocks(s *State) error {
 		Latency:    estimates.Alone,
 		SumResults: results, SumParts: s.SumParts, Shared: estimates.Shared,
 		Split: func(b *block.Block) [][]*block.Block {
-			env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Symbols: s.Blocks.Facts, Target: t, Winograd: o.Winograd, Contractions: o.Contractions, Pruned: o.Pruned}
-			return winograd.SplitFilters(b, env, transforms)
+			return propose.Splits(b, lower.NewEnv(t, s.Blocks.Facts, o.Options), transforms)
 		}, SplitAll: s.Winograd > 0,
 		Together:  s.together(t, o),
 		Attention: s.anchor("attention") && s.anchor("chains"), Queued: queued, Memory: memory,

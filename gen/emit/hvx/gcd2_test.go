@@ -99,7 +99,7 @@ func laidOut(t *testing.T, size, weights int64, name string) (cpptest.Case, bool
 	calls := program.Calls()
 	b := calls[slices.IndexFunc(calls, func(c *plan.Call) bool { return strings.Contains(c.Block.Label(), "product0") })].Block
 	lay := product.DotLayout(instr.Lookup(name), 0, 1)
-	all, err := product.Propose(b, &lower.Env{Target: chip, Contractions: true, Windows: true, Vectors: true, Layouts: func(v *ir.Value) layout.Layout {
+	all, err := product.Propose(b, &lower.Env{Options: lower.Options{Contractions: true, Windows: true, Vectors: true}, Target: chip, Layouts: func(v *ir.Value) layout.Layout {
 		if v.Const == nil && len(v.Shape) == 2 {
 			return lay
 		}

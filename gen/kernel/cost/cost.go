@@ -29,13 +29,10 @@ const (
 	farStride   = 16       // floats of a cache line
 )
 
-// Tile estimates a micro-kernel's call, in cycles.
-type Tile func(t *target.Target, m *loop.MicroKernel) float64
-
 // Kernel is the cycles of all tasks on one core: the greater of what it computes and what it
 // moves. The symbols count as typical.
-func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts, tile Tile) float64 {
-	e := &estimate{t: t, tile: tile, facts: typical(k.Facts, symbols)}
+func Kernel(k *loop.Kernel, t *target.Target, symbols sym.Facts) float64 {
+	e := &estimate{t: t, tile: tileCycles, facts: typical(k.Facts, symbols)}
 	tasks := e.trips(k.Tasks())
 	if n := float64(t.AtOnce(len(k.Scratch) > 0)); n > 1 {
 		items := float64(k.Items()) // which run at once, too
@@ -70,7 +67,7 @@ func Typical(r sym.Range) int64 {
 
 type estimate struct {
 	t     *target.Target
-	tile  Tile
+	tile  func(*target.Target, *loop.MicroKernel) float64 // a call of a micro-kernel
 	facts sym.Facts
 	lane  string // variable of the vector loop
 }

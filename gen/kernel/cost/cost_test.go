@@ -24,7 +24,7 @@ func copying(n sym.Expr, stride, lanes int64) *loop.Kernel {
 		Body: []loop.Stmt{loop.For{Var: "i", Extent: n, Body: body, Lanes: lanes}}}
 }
 
-func cycles(k *loop.Kernel, symbols sym.Facts) float64 { return Kernel(k, chip, symbols, nil) }
+func cycles(k *loop.Kernel, symbols sym.Facts) float64 { return Kernel(k, chip, symbols) }
 
 // TestOrder states which of two kernels is the faster one.
 func TestOrder(t *testing.T) {

@@ -40,7 +40,7 @@ func TestFactsAreRead(t *testing.T) {
 			slow, fast := *chip, *chip
 			c.slow(&slow)
 			c.fast(&fast)
-			a, b := Kernel(k, &slow, nil, nil), Kernel(k, &fast, nil, nil)
+			a, b := Kernel(k, &slow, nil), Kernel(k, &fast, nil)
 			if assert.GreaterOrEqual(t, a, b, "%s, %s", name, kernel); !slices.Contains(c.dearer, kernel) {
 				assert.InDelta(t, a, b, 1e-9, "%s, %s", name, kernel)
 				continue

@@ -17,13 +17,13 @@ var Features = []string{"estimate", "compute", "near", "far", "late", "spilled",
 
 // FeaturesOf are those of a kernel of so many cycles by its estimate; those besides are 0 of one that was made without a schedule, or is estimated
 // from its loops.
-func FeaturesOf(cycles float64, w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, t *target.Target, symbols sym.Facts, tile Tile) []float64 {
+func FeaturesOf(cycles float64, w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, t *target.Target, symbols sym.Facts) []float64 {
 	out := make([]float64, len(Features))
 	out[0] = scalar.Log(max(cycles, 1))
 	if s == nil || t.WorkItems() {
 		return out
 	}
-	e, ok := newScheduled(w, s, tiles, symbols, tile)
+	e, ok := newScheduled(w, s, tiles, symbols)
 	if !ok {
 		return out
 	}

@@ -15,11 +15,11 @@ import (
 // micro-kernels of the stages' whole tiles (follow.Tiles). It is false where no stage is computed in tiles, or one that sums is not, where loops
 // run in other ways than one after the other in tasks or written out, and where only the run knows how often: what such kernels take is to be
 // estimated from their loops.
-func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, on []*target.Target, symbols sym.Facts, tile Tile) ([]float64, bool) {
+func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, on []*target.Target, symbols sym.Facts) ([]float64, bool) {
 	if on[0].WorkItems() {
 		return nil, false
 	}
-	e, ok := newScheduled(w, s, tiles, symbols, tile)
+	e, ok := newScheduled(w, s, tiles, symbols)
 	if !ok {
 		return nil, false
 	}
@@ -32,11 +32,11 @@ func Schedule(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, on []
 }
 
 // newScheduled is the state of estimates of a schedule, on processors that it is given; false where it is not estimated so.
-func newScheduled(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, symbols sym.Facts, tile Tile) (*scheduled, bool) {
+func newScheduled(w *sched.Work, s *sched.Schedule, tiles []*loop.MicroKernel, symbols sym.Facts) (*scheduled, bool) {
 	if !slices.ContainsFunc(tiles, func(m *loop.MicroKernel) bool { return m != nil }) {
 		return nil, false
 	}
-	e := &scheduled{estimate: estimate{tile: tile, facts: typical(w.Facts, symbols)}, w: w, s: s, at: make([]*nest, len(w.Stages))}
+	e := &scheduled{estimate: estimate{tile: callCycles, facts: typical(w.Facts, symbols)}, w: w, s: s, at: make([]*nest, len(w.Stages))}
 	for n := len(w.Stages) - 1; n >= 0; n-- { // a stage is placed at loops of later ones
 		x, ok := e.nest(n, tiles[n])
 		if !ok {

@@ -42,13 +42,11 @@ type attention struct {
 	attentionTile
 }
 
-const attentionAnchor = "attention"
+// Anchor begins the names of these kernels.
+const Anchor = "attention"
 
 // Propose proposes schedules for attention whose work-items share what they read, and follows them; none where the block is none.
 func Propose(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(attentionAnchor) {
-		return nil, nil
-	}
 	if !env.Target.WorkItems() {
 		return taskedAttention(b, env)
 	}
@@ -83,7 +81,7 @@ func (a *attention) follow(t attentionTile) (*lower.Lowered, error) {
 	if !p.Shares(a.device) {
 		return nil, nil
 	}
-	l, err := a.env.Suits(attentionAnchor, p, a.b)
+	l, err := a.env.Suits(Anchor, p, a.b)
 	if l == nil || err != nil {
 		return nil, err
 	}
@@ -100,15 +98,22 @@ func attentionOf(b *block.Block, env *lower.Env) *attention {
 	return recognised(&attention{env: env, b: b, device: o, outer: workgroup.AcrossGroups})
 }
 
-// Attends reports whether a block is attention, in any layouts.
-func Attends(b *block.Block, t *target.Target) bool {
-	return recognised(&attention{env: &lower.Env{Target: t, Contractions: true}, b: b}) != nil
+// Claims reports whether there is a kernel of a block if its values, which are copied then, are
+// row-major.
+func Claims(b *block.Block, env *lower.Env) (bool, error) {
+	all, err := Propose(b, env.InRows())
+	return len(all) > 0, err
+}
+
+// AnyOrder reports whether a block is attention by tasks, which take values with any order of axes.
+func AnyOrder(b *block.Block, env *lower.Env) bool {
+	return !env.Target.WorkItems() && recognised(&attention{env: env, b: b}) != nil
 }
 
 // recognised is attention whose parts are known; nil where a block is none.
 func recognised(a *attention) *attention {
 	b := a.b
-	if !a.env.Contractions || len(b.Placed) < 3 || b.Depth == 0 || b.Stage.Update != nil || a.env.Target.Tile(ir.F32) == nil {
+	if len(b.Placed) < 3 || b.Depth == 0 || b.Stage.Update != nil || a.env.Target.Tile(ir.F32) == nil {
 		return nil
 	}
 	a.scores, a.y, a.keeps = b.Placed[0], b.Stage, runningResults

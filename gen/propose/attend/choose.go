@@ -37,7 +37,7 @@ func (t attentionTile) String() string {
 }
 
 // name is that of kernels of a tile, without their schedules' digests.
-func (t attentionTile) name() string { return fmt.Sprintf("%s %s", attentionAnchor, t) }
+func (t attentionTile) name() string { return fmt.Sprintf("%s %s", Anchor, t) }
 
 // What is tried of tiles.
 var (
@@ -200,8 +200,9 @@ func (a *attention) estimate(t attentionTile) float64 {
 	return max(cycles, read) + float64(attentionBeside*min(cycles, read))
 }
 
-// Cycles is what work-groups are estimated to take for attention, the best of them: +Inf where a block is none for them.
-func Cycles(b *block.Block, env *lower.Env) float64 {
+// GroupCycles returns the estimated cycles of the best kernel of attention by work-groups, +Inf if there
+// is none.
+func GroupCycles(b *block.Block, env *lower.Env) float64 {
 	a := attentionOf(b, env)
 	if a == nil {
 		return math.Inf(1)

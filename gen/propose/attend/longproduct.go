@@ -23,7 +23,8 @@ type longProduct struct {
 	x *match.Term
 }
 
-const longAnchor = "long product"
+// LongAnchor begins the names of these kernels.
+const LongAnchor = "long product"
 
 // Numbers of the stages of a long product.
 const (
@@ -40,14 +41,14 @@ var (
 
 // LongProduct proposes schedules of tasks for such a contraction, and follows them; none where the block is none.
 func LongProduct(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if env.Fusing || !env.Wants(longAnchor) || !env.Contractions || !env.Target.TilesFillScratch() || len(b.Placed) > 0 || !lower.AnyOrder(b, env.Layouts) || lower.ReadsImages(b, env.Layouts) {
+	if env.Fusing || !env.Target.TilesFillScratch() || len(b.Placed) > 0 || !lower.AnyOrder(b, env.Layouts) || lower.ReadsImages(b, env.Layouts) {
 		return nil, nil
 	}
 	found := longProductOf(b, env)
 	if found == nil {
 		return nil, nil
 	}
-	return proposedTasks(longAnchor, found.tiles(), b, env)
+	return proposedTasks(LongAnchor, found.tiles(), b, env)
 }
 
 // longProductOf recognises one: the last axis is of columns, whose number is known, and the one before it, axes of one point aside, of rows.
@@ -91,7 +92,7 @@ func longProductOf(b *block.Block, env *lower.Env) *longProduct {
 }
 
 func (l *longProduct) name() string {
-	return fmt.Sprintf("%s %d rows, %d points, %dx%d", longAnchor, l.rows, l.chunk, l.resultTile.Rows, l.resultTile.Vectors)
+	return fmt.Sprintf("%s %d rows, %d points, %dx%d", LongAnchor, l.rows, l.chunk, l.resultTile.Rows, l.resultTile.Vectors)
 }
 
 // tiles are those that are tried: what a task reads of a chunk, and its results, are to stay in the second-level cache.

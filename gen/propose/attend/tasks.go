@@ -47,7 +47,7 @@ func taskedAttention(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	if found == nil {
 		return nil, nil
 	}
-	return proposedTasks(attentionAnchor, found.taskTiles(), b, env)
+	return proposedTasks(Anchor, found.taskTiles(), b, env)
 }
 
 // proposedTasks are the kernels of what is tried, or of the one that is wanted.
@@ -71,7 +71,7 @@ func proposedTasks[T interface {
 }
 
 func (a *taskAttention) name() string {
-	return fmt.Sprintf("%s %d queries, %d keys, %dx%d and %dx%d", attentionAnchor, a.rows, a.chunk, a.scoreTile.Rows, a.scoreTile.Vectors, a.resultTile.Rows, a.resultTile.Vectors)
+	return fmt.Sprintf("%s %d queries, %d keys, %dx%d and %dx%d", Anchor, a.rows, a.chunk, a.scoreTile.Rows, a.scoreTile.Vectors, a.resultTile.Rows, a.resultTile.Vectors)
 }
 
 // taskTiles are those that are tried.

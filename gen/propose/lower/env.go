@@ -1,5 +1,5 @@
 // Package lower has what all proposers of kernels share: what lowering a block depends on (Env), what they propose (Proposal), and a
-// kernel that is made when it is chosen (Lowered). Each kind of algorithm is a package below it, and gen/selection/sel has the list of them.
+// kernel that is made when it is chosen (Lowered). Each kind of algorithm is a package below it, and package propose has the table of them.
 package lower
 
 import (
@@ -11,6 +11,7 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/kernel/follow"
+	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/kernel/loop"
 	"rules_dnn/gen/kernel/params"
 	"rules_dnn/gen/kernel/sched"
@@ -20,15 +21,24 @@ import (
 	"rules_dnn/gen/target"
 )
 
-// Env is what lowering a block depends on besides the block.
-type Env struct {
-	Layouts Layouts
-	Symbols sym.Facts // ranges of dimension symbols
-	Target  *target.Target
+// Options switch parts of the compiler off, and have what is looked for once in a run.
+type Options struct {
 	// Contractions are matrix products and convolutions in register tiles. Windows are depthwise convolutions in
 	// register tiles, and pools whose guards bound their loops. Winograd is convolutions by Winograd's
 	// algorithm. Vectors runs loops in vectors.
 	Contractions, Windows, Winograd, Vectors bool
+	// Pruned finds weights that were pruned; nil: none are looked for.
+	Pruned *weights.Encodings
+	// Magnitudes are the greatest ones of weights of 16 bits, as far as they were looked for; nil: none are kept.
+	Magnitudes *weights.Magnitudes
+}
+
+// Env is what lowering a block depends on besides the block.
+type Env struct {
+	Options
+	Layouts Layouts
+	Symbols sym.Facts // ranges of dimension symbols
+	Target  *target.Target
 	// Tiles is how many register tiles of each width a contraction is lowered with, of those that differ by a tenth the
 	// best by estimate; 0: only the best of all.
 	Tiles int
@@ -39,13 +49,9 @@ type Env struct {
 	Given *params.Point
 	// Space, where it is not nil, is the one that Given is of, so that it need not be found again.
 	Space *params.Space
-	// Pruned finds weights that were pruned; nil: none are looked for.
-	Pruned *weights.Encodings
 	// Fusing: estimates decide what is fused. Long products are none then: attention as one kernel takes less time than they do with the kernels before them,
 	// whose scores of symbolic columns are estimated to take less than they do.
 	Fusing bool
-	// Magnitudes are the greatest ones of weights of 16 bits, as far as they were looked for; nil: none are kept.
-	Magnitudes *weights.Magnitudes
 	// Packing, where it is given, is the only one that contractions may read their weights in: that of another chip's kernel.
 	Packing *weights.Packing
 	// Points lets kernels read some points of the weights' Packing only, where they are transformed.
@@ -54,6 +60,22 @@ type Env struct {
 	Pooling [2]int64
 	// Borders cuts loops at the ends of what their conditions hold at, in the kernels that are made.
 	Borders bool
+}
+
+// NewEnv returns the surroundings of blocks whose values are all row-major. Items that run in step
+// compute no windows: a point is an item's, and its neighbours' are read together.
+func NewEnv(t *target.Target, symbols sym.Facts, o Options) *Env {
+	o.Windows = o.Windows && !t.InStep()
+	return &Env{Options: o, Layouts: rowMajor, Symbols: symbols, Target: t}
+}
+
+func rowMajor(*ir.Value) layout.Layout { return layout.RowMajor }
+
+// InRows returns the same surroundings with all values row-major.
+func (e *Env) InRows() *Env {
+	rows := *e
+	rows.Layouts = rowMajor
+	return &rows
 }
 
 // Wants reports whether kernels whose names begin so are of interest.

@@ -189,50 +189,11 @@ func (p *Tiled) rowsCost(pixels, r, v int64) float64 {
 	return cost
 }
 
-// callCycles is what a tile costs besides its products: the call, and accumulators that
-// are filled and emptied.
-const callCycles = 16
-
 func (p *Tiled) tileCost(r, v int64) float64 {
 	if p.Instr.Matrix > 0 {
-		return matrixCycles(p.T, p.Instr, r, v, (p.Steps+p.Instr.Matrix-1)/p.Instr.Matrix)
+		return cost.MatrixCycles(p.T, p.Instr, r, v, (p.Steps+p.Instr.Matrix-1)/p.Instr.Matrix)
 	}
-	return callCycles + float64(float64(p.Steps)*max(stepCost(p.T, p.Instr, p.X, p.Stored, p.Instr.Together(), r, v), stream(p.T, p.Instr, p.Stored, p.Steps, v)))
-}
-
-// TileCycles estimates one call of a micro-kernel.
-func TileCycles(t *target.Target, m *loop.MicroKernel) float64 {
-	if m.Instr.Matrix > 0 {
-		return matrixCycles(t, m.Instr, m.Rows, m.Vectors, m.MatrixSteps())
-	}
-	if m.Kept != nil && !m.Broadcast() {
-		return KeptCycles(t, m)
-	}
-	return callCycles + float64(float64(m.Steps())*max(stepCost(t, m.Instr, m.X, m.Stored, m.Narrow, m.Rows, m.Vectors), stream(t, m.Instr, m.Stored, m.Steps(), m.Vectors)))
-}
-
-// CallCycles estimates one call of a micro-kernel whose operands are in the first-level cache.
-func CallCycles(t *target.Target, m *loop.MicroKernel) float64 {
-	if m.Instr.Matrix > 0 {
-		return matrixCycles(t, m.Instr, m.Rows, m.Vectors, m.MatrixSteps())
-	}
-	if m.Kept != nil && !m.Broadcast() {
-		return KeptCycles(t, m)
-	}
-	return callCycles + float64(float64(m.Steps())*stepCost(t, m.Instr, m.X, m.Stored, m.Narrow, m.Rows, m.Vectors))
-}
-
-// stream is the cycles in which one point's registers of W come from the second-level cache: all
-// tiles of pixels read the same W, which stays in the first-level one only where it leaves room.
-func stream(t *target.Target, row *instr.Row, stored ir.DType, steps, v int64) float64 {
-	bytes := v * row.Bytes()
-	if stored != ir.Invalid {
-		bytes = bytes / int64(row.W.Size()) * int64(stored.Size())
-	}
-	if steps*bytes <= t.L1D*3/4 {
-		return 0
-	}
-	return float64(bytes) / t.L2BytesPerCycle
+	return cost.PerCall + float64(float64(p.Steps)*max(cost.Step(p.T, p.Instr, p.X, p.Stored, p.Instr.Together(), r, v), cost.Stream(p.T, p.Instr, p.Stored, p.Steps, v)))
 }
 
 // page is the bytes up to which processors fetch streams ahead by themselves.
@@ -264,25 +225,6 @@ func NextW(t *target.Target, tile *sched.Tile, stored ir.DType, own int64) int64
 		return 0
 	}
 	return min(room, own)
-}
-
-// hidden is the part of the loads and instructions that costs time although others take
-// longer: what runs beside the bottleneck is not free.
-const hidden = 1.0 / 16
-
-// stepCost is the cycles of one point of the reduction. Products, loads and instructions
-// each have a rate, and an accumulator waits for its last value. W that is stored in 16 bits is
-// widened first; sums in 16 bits are of so many points.
-func stepCost(t *target.Target, row *instr.Row, x instr.Operand, stored ir.DType, narrow, r, v int64) float64 {
-	loads, instrs := row.Loads(x, r, v)
-	loads /= t.LoadsPerCycle
-	issue := (float64(r*v*row.Ops) + instrs) / t.IssuePerCycle
-	fma := row.Applications(x, r, v, t.Units(row), narrow)/t.FMAPerCycle + float64(float64(v)*t.Widen(stored))
-	beside := loads + issue
-	if stored != ir.Invalid && x == instr.Memory && v == 1 {
-		beside = 1/t.LoadsPerCycle + issue // products bring X themselves: conversions run beside them best
-	}
-	return max(fma, loads, issue, t.Latency(row)) + float64(hidden*beside)
 }
 
 // usualPixels is what an extent counts as that only the run knows. Of such pixels those that

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/kernel/cost"
 	"rules_dnn/gen/kernel/sched"
 	"rules_dnn/gen/target"
 	"rules_dnn/gen/target/chips/chipstest"
@@ -139,7 +140,7 @@ func TestLatency(t *testing.T) {
 	c := *chipstest.Target(t, "x86_64_v3")
 	row, integers := c.Tile(ir.F32), instr.Lookup("pmaddwd_i16x8")
 	step := func(r *instr.Row, rows int64) float64 {
-		return stepCost(&c, r, r.Broadcaster(0), ir.Invalid, 0, rows, 1)
+		return cost.Step(&c, r, r.Broadcaster(0), ir.Invalid, 0, rows, 1)
 	}
 	few, many, whole := step(row, 2), step(row, 12), step(integers, 2)
 	c.FMALatency = row.Latency + 1

@@ -9,18 +9,19 @@ import (
 	"rules_dnn/gen/ir/te"
 	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/kernel/loop"
-	"rules_dnn/gen/propose/attend"
 	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/vars"
-	"rules_dnn/gen/propose/workgroup"
 )
+
+// ChainAnchor begins the names of these kernels.
+const ChainAnchor = "row chain"
 
 // maxLocal is the most elements of a local array; larger scratch is the worker's memory.
 const maxLocal = 256
 
 // Chain lowers a block with placed stages: a task is a point of the common axes, at which the
 // placed stages fill scratch memory and the dominant stage then reads it. It gives nil where
-// the block has no placed stages, the result is not row-major, or neighbouring items better share rows (workgroup.Rows, Attention).
+// the block has no placed stages or the result is not row-major.
 func Chain(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
 	lay := env.Layouts
 	for _, r := range b.Results {
@@ -28,22 +29,10 @@ func Chain(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
 			return nil, nil
 		}
 	}
-	if env.Only == "" && env.Target.InStep() {
-		if rows, err := workgroup.Rows(b, env); rows != nil || err != nil {
-			return nil, err
-		}
-	}
-	if env.Only == "" {
-		rows := *env // in which values that lie otherwise are brought
-		rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
-		if all, err := attend.Propose(b, &rows); len(all) > 0 || err != nil {
-			return nil, err
-		}
-	}
 	n := StartNest(b, env)
 	n.rows = rowsTogether(b, env)
 	n.Buffers(b, lay)
-	k := &loop.Kernel{Anchor: "row chain", Buffers: append(append([]*loop.Buffer{}, n.In...), n.Out...)}
+	k := &loop.Kernel{Anchor: ChainAnchor, Buffers: append(append([]*loop.Buffer{}, n.In...), n.Out...)}
 	var common []te.Axis
 	for i, a := range b.Stage.Axes[:b.Depth] {
 		if i == b.Depth-1 && n.rows.Var != "" {

@@ -11,24 +11,19 @@ import (
 	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/kernel/loop"
 	"rules_dnn/gen/propose/lower"
-	"rules_dnn/gen/propose/workgroup"
 )
 
 // maxLanes is the longest innermost axis whose accumulators are kept side by side.
 const maxLanes = 64
 
-const genericAnchor = "generic"
+// GenericAnchor begins the names of these kernels.
+const GenericAnchor = "generic"
 
 // Generic lowers any block of one stage to a loop nest over its result; a block with placed
 // stages gives nil.
 func Generic(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
-	if len(b.Placed) > 0 || b.Stage.Update != nil || !env.Wants(genericAnchor) && !env.Wants(lower.WindowAnchor) {
+	if len(b.Placed) > 0 || b.Stage.Update != nil {
 		return nil, nil
-	}
-	if env.Only == "" && env.Target.InStep() {
-		if shared, err := workgroup.SharedSums(b, env); shared || err != nil {
-			return nil, err // each item would read both factors by itself
-		}
 	}
 	n, err := NewNest(b, env)
 	if err != nil {
@@ -43,7 +38,7 @@ func Generic(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
 	n.splitPeriod()
 	n.jam()
 	n.linesTogether()
-	k := &loop.Kernel{Anchor: genericAnchor, Buffers: append(append([]*loop.Buffer{}, n.In...), n.Out...)}
+	k := &loop.Kernel{Anchor: GenericAnchor, Buffers: append(append([]*loop.Buffer{}, n.In...), n.Out...)}
 	grid, inner := n.splitTasks()
 	k.Grid, k.Body = grid, n.run(n.reorder(inner))
 	if n.trims {

@@ -29,12 +29,12 @@ func TestAlongMemory(t *testing.T) {
 		{"ReduceProd.18", last, false},
 	} {
 		b := lowertest.Formed(t, "input %x f32[1, 192, 5, 7]\n%y ?[*] = "+c.op+"(%x) {keepdims = 0}\noutput %y")
-		env := &lower.Env{Target: lowertest.Chip(t, "x86_64_v4"), Layouts: func(v *ir.Value) layout.Layout {
+		env := &lower.Env{Options: lower.Options{Vectors: true}, Target: lowertest.Chip(t, "x86_64_v4"), Layouts: func(v *ir.Value) layout.Layout {
 			if len(v.Shape) == 4 {
 				return c.layout
 			}
 			return layout.RowMajor
-		}, Vectors: true}
+		}}
 		l, err := Generic(b, env)
 		require.NoError(t, err)
 		vectors := false

@@ -52,7 +52,7 @@ const scanRows = 4
 // side by side, in vectors.
 func (n *Nest) scan(b *block.Block, env *lower.Env, axis int) *loop.Kernel {
 	u := b.Stage.Update
-	k := &loop.Kernel{Anchor: "update", Buffers: append(append([]*loop.Buffer{}, n.In...), n.Out...)}
+	k := &loop.Kernel{Anchor: UpdateAnchor, Buffers: append(append([]*loop.Buffer{}, n.In...), n.Out...)}
 	step := te.Axis{Var: fmt.Sprintf("u%d", axis), Extent: u.Axes[axis].Extent}
 	n.AddRanges([]te.Axis{step})
 	at := map[string]sym.Expr{} // of the update's axes

@@ -11,6 +11,9 @@ import (
 	"rules_dnn/gen/propose/lower"
 )
 
+// UpdateAnchor begins the names of these kernels.
+const UpdateAnchor = "update"
+
 // Update lowers a block whose stage stores further elements into its result; other blocks
 // give nil. It is one task, unless it is a scan: updates run in order, and may meet one element.
 func Update(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
@@ -27,7 +30,7 @@ func Update(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
 		return env.Done(k, lower.Values(b)), nil
 	}
 	n.collapse()
-	k := &loop.Kernel{Anchor: "update", Buffers: append(append([]*loop.Buffer{}, n.In...), n.Out...)}
+	k := &loop.Kernel{Anchor: UpdateAnchor, Buffers: append(append([]*loop.Buffer{}, n.In...), n.Out...)}
 	k.Body = append(n.run(n.Axes), n.updates(b, env, u)...)
 	k.Syms, k.Facts = SymbolsOf(k, env.Symbols), n.Facts
 	return env.Done(k, lower.Values(b)), nil

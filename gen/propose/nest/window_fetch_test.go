@@ -31,7 +31,7 @@ func TestFetched(t *testing.T) {
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			b := lowertest.Formed(t, fmt.Sprintf("  input %%x f32[%s]\n  %%y f32[%s] = MaxPool.12(%%x) {%s}\n  output %%y\n", c.x, c.y, c.attrs))
-			env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return blocks }, Target: lowertest.Chip(t, c.chip), Contractions: true, Windows: true, Vectors: true}
+			env := &lower.Env{Options: lower.Options{Contractions: true, Windows: true, Vectors: true}, Layouts: func(*ir.Value) layout.Layout { return blocks }, Target: lowertest.Chip(t, c.chip)}
 			l, err := Generic(b, env)
 			require.NoError(t, err)
 			require.NoError(t, loop.Verify(l.Kernel))

@@ -22,8 +22,8 @@ const (
 	mostExact = 1 << 23
 )
 
-// SumsInFloats reports whether a chip's instructions multiply integers of 16 bits, and none bytes, and one multiplies floats and adds.
-func SumsInFloats(t *target.Target) bool {
+// sumsInFloats reports whether a chip's instructions multiply integers of 16 bits, and none bytes, and one multiplies floats and adds.
+func sumsInFloats(t *target.Target) bool {
 	for _, r := range t.Dots(ir.I32) {
 		if r.X.Size() == 1 {
 			return false
@@ -33,8 +33,8 @@ func SumsInFloats(t *target.Target) bool {
 	return len(t.Dots(ir.I32)) > 0 && row != nil && row.Ops == 1 && row.Allows(instr.Vector)
 }
 
-// Addable reports whether floats have all sums of a constant's elements, integers of 32 bits, and of as much again.
-func Addable(v *ir.Value) (bool, error) {
+// addable reports whether floats have all sums of a constant's elements, integers of 32 bits, and of as much again.
+func addable(v *ir.Value) (bool, error) {
 	if v.Const == nil || v.Type != ir.I32 {
 		return false, nil
 	}
@@ -54,7 +54,7 @@ func floatTaps(b *block.Block, m *match.Match, env *lower.Env) (*product, error)
 		n, _ := a.Extent.Const()
 		points *= n
 	}
-	if !SumsInFloats(env.Target) || points > mostExact/mostOfBytes || !m.Factors[0].DiffersAsBytes() || !m.Factors[1].DiffersAsBytes() {
+	if !sumsInFloats(env.Target) || points > mostExact/mostOfBytes || !m.Factors[0].DiffersAsBytes() || !m.Factors[1].DiffersAsBytes() {
 		return nil, nil
 	}
 	in, err := inFloats(m)
@@ -120,7 +120,7 @@ func inFloat(m *match.Match, e te.Expr) (te.Expr, error) {
 	if !ok || len(bias.Guard) > 0 || !m.IsConstant(bias) {
 		return nil, nil
 	}
-	if fits, err := Addable(m.Operands[bias.Source.N]); !fits || err != nil {
+	if fits, err := addable(m.Operands[bias.Source.N]); !fits || err != nil {
 		return nil, err
 	}
 	return te.Fn(ir.F32, "add", sum, te.Fn(ir.F32, "cast", bias)), nil

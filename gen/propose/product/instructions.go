@@ -125,7 +125,7 @@ func kinds(rows []*instr.Row) [][]*instr.Row {
 // kind distinguishes kernels of one block: of matrices or of vectors, and those whose lanes lie apart in the row-major result, as another kernel has
 // the other factor in lanes.
 func (p *product) kind() string {
-	kind := productAnchor
+	kind := Anchor
 	if p.instr.Narrow > 0 {
 		kind += " by " + p.instr.Name
 	}

@@ -14,9 +14,6 @@ import (
 
 // wantChannelsLast calls want for what a contraction of bytes, or of floats in pairs, with weights reads and stores.
 func wantChannelsLast(b *block.Block, t *target.Target, want func(*ir.Value, layout.Layout)) {
-	if len(b.Placed) > 0 {
-		return
-	}
 	r := reshape.Plain(b.Stage, b.Operands, nil)
 	m, _ := match.Find(&r.Stage, r.Operands, nil)
 	if m == nil || m.Empty() || !takesDots(m, t) || instructions(m, t) == nil {

@@ -16,7 +16,7 @@ import (
 
 // lastEnv has results channels last, and X if it is said.
 func lastEnv(t *testing.T, name string, x layout.Layout) *lower.Env {
-	return &lower.Env{Layouts: func(v *ir.Value) layout.Layout {
+	return &lower.Env{Options: lower.Options{Contractions: true, Windows: true, Vectors: true}, Layouts: func(v *ir.Value) layout.Layout {
 		switch {
 		case v.Const != nil:
 			return layout.RowMajor
@@ -24,7 +24,7 @@ func lastEnv(t *testing.T, name string, x layout.Layout) *lower.Env {
 			return x
 		}
 		return lower.ChannelsLast
-	}, Target: lowertest.Chip(t, name), Contractions: true, Windows: true, Vectors: true}
+	}, Target: lowertest.Chip(t, name)}
 }
 
 // loopOf is the loop of a stage by the name of its variable, or nil.

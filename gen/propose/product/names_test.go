@@ -6,8 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/ir"
-	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/lower/lowertest"
 )
@@ -19,7 +17,7 @@ func TestNamesHaveDigests(t *testing.T) {
 		{"  input %a u8[64, 64]\n  input %b i8[64, 64]\n  %y ?[*] = MatMulInteger.10(%a, %b)\n  output %y\n", "product tile 6x2"},
 		{"  input %a u8[1, 8, 9, 9]\n  input %b u8[8, 1, 3, 3]\n  %y ?[*] = ConvInteger.10(%a, %b) {group = 8}\n  output %y\n", "window"},
 	} {
-		env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: lowertest.Chip(t, "x86_64_v3"), Contractions: true, Windows: true, Vectors: true}
+		env := lower.NewEnv(lowertest.Chip(t, "x86_64_v3"), nil, lower.Options{Contractions: true, Windows: true, Vectors: true})
 		all, err := Propose(lowertest.Formed(t, c.graph), env)
 		require.NoError(t, err)
 		require.Len(t, all, 1, c.graph)

@@ -53,7 +53,8 @@ type product struct {
 	last bool
 }
 
-const productAnchor = "product"
+// Anchor begins the names of these kernels.
+const Anchor = "product"
 
 // Propose proposes schedules for a contraction of computed factors, one for each factor that may have the lanes, and follows them; none where
 // the block is no such thing.
@@ -98,7 +99,7 @@ func (p *product) follow(env *lower.Env) (*lower.Lowered, error) {
 	if err == nil && p.instr != nil && p.instr.Narrow == 0 && !p.beside {
 		l.Point = p.point
 	}
-	if err == nil && p.instr != nil && p.kind() != productAnchor {
+	if err == nil && p.instr != nil && p.kind() != Anchor {
 		l.Name, l.Family = p.kind()+", "+l.Name, p.kind()+", "+l.Family
 	}
 	return l, err
@@ -109,7 +110,7 @@ func (p *product) follow(env *lower.Env) (*lower.Lowered, error) {
 func (p *product) propose(env *lower.Env) (string, *lower.Proposal) {
 	switch {
 	case p.instr != nil:
-		return productAnchor, p.schedule(env)
+		return Anchor, p.schedule(env)
 	case p.last:
 		return lower.WindowAnchor, p.slideChannels(env)
 	}
@@ -120,7 +121,7 @@ func (p *product) propose(env *lower.Env) (string, *lower.Proposal) {
 func NewProducts(b *block.Block, env *lower.Env) ([]*product, error) {
 	t := env.Target
 	// Work-items that share what they pack take a loop of their own kind.
-	if t.WorkItems() || !env.Contractions || !env.Wants(productAnchor) && !env.Wants(lower.WindowAnchor) || len(b.Placed) > 0 || !lower.AnyOrder(b, env.Layouts) && !t.StoresDots() || lower.ReadsImages(b, env.Layouts) {
+	if t.WorkItems() || len(b.Placed) > 0 || !lower.AnyOrder(b, env.Layouts) && !t.StoresDots() || lower.ReadsImages(b, env.Layouts) {
 		return nil, nil
 	}
 	m, dots, last := factorsAsStored(b, env)

@@ -10,7 +10,6 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/ir/te"
-	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/kernel/loop"
 	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/lower/lowertest"
@@ -57,7 +56,7 @@ func TestFetchedX(t *testing.T) {
 			Values: []te.Expr{te.Fn(ir.F32, "mul", x, te.Operand(1, ir.F32, k, j))}}
 		value := func(s ir.Shape) *ir.Value { return &ir.Value{Type: ir.F32, Shape: s, HasShape: true} }
 		b := &block.Block{Stage: s, Operands: []*ir.Value{value(dims), value(ir.Dims(c.length, 64))}, Results: []*ir.Value{value(ir.Dims(c.rows, 64))}}
-		env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: lowertest.Chip(t, c.chip), Contractions: true, Vectors: true}
+		env := lower.NewEnv(lowertest.Chip(t, c.chip), nil, lower.Options{Contractions: true, Vectors: true})
 		all, err := Propose(b, env)
 		require.NoError(t, err)
 		require.NotEmpty(t, all, c.name)

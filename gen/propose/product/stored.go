@@ -8,6 +8,7 @@ import (
 	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/ir/te"
 	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/match"
 	"rules_dnn/gen/propose/reshape"
 	"rules_dnn/gen/target"
@@ -28,16 +29,21 @@ func groupLayout(r *instr.Row, summed int) layout.Layout {
 	return layout.Blocked(summed, r.Group)
 }
 
-// DotLayouts calls want for the layouts, besides row-major, in which the chip's instructions read the
+// Layouts calls want for the layouts, besides row-major, in which the chip's instructions read the
 // factors of a contraction of integers.
-func DotLayouts(b *block.Block, t *target.Target, want func(*ir.Value, layout.Layout)) {
-	if !t.StoresDots() {
-		wantChannelsLast(b, t, want)
-		return
+func Layouts(b *block.Block, env *lower.Env, want func(*ir.Value, layout.Layout)) error {
+	switch {
+	case len(b.Placed) > 0:
+	case env.Target.StoresDots():
+		wantStored(b, env.Target, want)
+	default:
+		wantChannelsLast(b, env.Target, want)
 	}
-	if len(b.Placed) > 0 {
-		return
-	}
+	return nil
+}
+
+// wantStored calls want for layouts of groups and lanes of an instruction.
+func wantStored(b *block.Block, t *target.Target, want func(*ir.Value, layout.Layout)) {
 	r := reshape.Plain(b.Stage, b.Operands, nil)
 	m, _ := match.Find(&r.Stage, r.Operands, nil)
 	if m == nil || m.Empty() {

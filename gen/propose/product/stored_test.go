@@ -10,19 +10,21 @@ import (
 	"rules_dnn/gen/fusion/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/lower/lowertest"
 	"rules_dnn/gen/target/instr"
 )
 
-// TestDotLayouts: GCD2's layouts are for products and for convolutions of single pixels, which read activations as they are stored.
-func TestDotLayouts(t *testing.T) {
+// TestLayouts: GCD2's layouts are for products and for convolutions of single pixels, which read activations as they are stored.
+func TestLayouts(t *testing.T) {
 	wanted := func(b *block.Block) []string {
 		var out []string
-		DotLayouts(b, lowertest.Chip(t, "hexagon_v68"), func(v *ir.Value, l layout.Layout) {
+		env := lower.NewEnv(lowertest.Chip(t, "hexagon_v68"), nil, lower.Options{Contractions: true})
+		require.NoError(t, Layouts(b, env, func(v *ir.Value, l layout.Layout) {
 			if s := v.Name + " " + l.String(); !slices.Contains(out, s) {
 				out = append(out, s)
 			}
-		})
+		}))
 		return out
 	}
 	assert.Equal(t, []string{"x axis3/32+axis1/4", "w axis0/32+axis1/4", "x axis3/64+axis1/2", "x axis3/128"}, wanted(lowertest.Formed(t, lowertest.WholePixels)))

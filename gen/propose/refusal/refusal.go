@@ -8,7 +8,6 @@ import (
 	"rules_dnn/gen/fusion/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/te"
-	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/propose/contract"
 	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/match"
@@ -97,7 +96,7 @@ func refusedProduct(b *block.Block, t *target.Target) string {
 	case !match.Static(b.Stage.Reduce):
 		return "the length of its sums is known only at run time"
 	}
-	if p, _ := product.NewProducts(b, &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: t, Contractions: true}); p != nil {
+	if p, _ := product.NewProducts(b, lower.NewEnv(t, nil, lower.Options{Contractions: true})); p != nil {
 		return ""
 	}
 	return "it does not multiply two stored 8-bit integers, each minus one zero point, or its rows do not share columns"

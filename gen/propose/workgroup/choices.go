@@ -27,6 +27,7 @@ type choices struct {
 	chosen te.Expr
 }
 
+// ChoicesAnchor begins the names of these kernels.
 const ChoicesAnchor = "choices"
 
 const (
@@ -38,7 +39,7 @@ const (
 
 // Choices is the kernel of a stage that chooses between expressions; nil where a block is none on a device, or they share little.
 func Choices(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
-	if !env.Wants(ChoicesAnchor) || !env.Target.WorkItems() || b.Stage == nil || len(b.Placed) > 0 || b.Stage.Combine != nil || b.Stage.Update != nil || !LiesInRows(b, env.Layouts) {
+	if !env.Target.WorkItems() || b.Stage == nil || len(b.Placed) > 0 || b.Stage.Combine != nil || b.Stage.Update != nil || !LiesInRows(b, env.Layouts) {
 		return nil, nil
 	}
 	c := &choices{b: b, env: env, facts: maps.Clone(env.Symbols)}

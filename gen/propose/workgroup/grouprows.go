@@ -35,7 +35,8 @@ type groupRows struct {
 }
 
 const (
-	groupRowsAnchor = "group rows"
+	// RowsAnchor begins the names of these kernels.
+	RowsAnchor = "group rows"
 	// maxAlone is the most values that an item joins by itself, while the others wait, and maxInlined the most loads of an expression that is computed anew.
 	maxAlone, maxInlined = 8, 64
 	// maxRowItems is the most items of a group: units have several groups at once.
@@ -44,20 +45,26 @@ const (
 
 // Rows proposes a schedule for a row-wise reduction fusion whose rows items share, and follows it; none where the block is no such thing.
 func Rows(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
-	if !env.Wants(groupRowsAnchor) {
-		return nil, nil
-	}
 	g := sharedRows(b, env)
 	if g == nil {
 		return nil, nil
 	}
-	return env.Suits(groupRowsAnchor, g.p, b)
+	return env.Suits(RowsAnchor, g.p, b)
+}
+
+// ClaimsRows reports whether there is a kernel of a block in its layouts, and items run in step.
+func ClaimsRows(b *block.Block, env *lower.Env) (bool, error) {
+	if !env.Target.InStep() {
+		return false, nil
+	}
+	l, err := Rows(b, env)
+	return l != nil, err
 }
 
 // sharedRows is the schedule of a block whose rows items share; nil where they cannot.
 func sharedRows(b *block.Block, env *lower.Env) *groupRows {
 	o, err := env.Target.WorkGroups()
-	if err != nil || o.LocalBytes == 0 || !env.Contractions || len(b.Placed) == 0 || b.Stage.Update != nil || !LiesInRows(b, env.Layouts) {
+	if err != nil || o.LocalBytes == 0 || len(b.Placed) == 0 || b.Stage.Update != nil || !LiesInRows(b, env.Layouts) {
 		return nil
 	}
 	g := &groupRows{env: env, b: b, kept: map[int]int{}, p: lower.NewProposal(env.Symbols)}

@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/ir"
-	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/lower/lowertest"
 	"rules_dnn/gen/target"
@@ -32,5 +30,5 @@ func deviceEnv(t testing.TB, name string) *lower.Env {
 	require.NoError(t, err)
 	d, err := target.Parse(facts)
 	require.NoError(t, err)
-	return &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: d, Contractions: true, Vectors: true}
+	return lower.NewEnv(d, nil, lower.Options{Contractions: true, Vectors: true})
 }

@@ -6,8 +6,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"rules_dnn/gen/ir"
-	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/lower/lowertest"
 	"rules_dnn/gen/target"
@@ -22,7 +20,7 @@ func TestRefusedGroups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := lowertest.Device(t)
-			env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: d, Contractions: true, Vectors: true}
+			env := lower.NewEnv(d, nil, lower.Options{Contractions: true, Vectors: true})
 			g := sharedFactors(product, env)
 			require.NotNil(t, g)
 			tiles := g.tiles()

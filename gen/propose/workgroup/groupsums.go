@@ -37,11 +37,12 @@ type sharing struct{ parts, together int64 }
 func (s sharing) String() string { return fmt.Sprintf("%d by %d", s.together, s.parts) }
 
 // name is that of kernels that share so, without their schedules' digests.
-func (s sharing) name() string { return fmt.Sprintf("%s %s", groupSumsAnchor, s) }
+func (s sharing) name() string { return fmt.Sprintf("%s %s", SumsAnchor, s) }
 
 const (
-	groupSumsAnchor = "group sums"
-	// minParts is how many points of a result an item reduces at least, and mostRowSums how many results a group has at most.
+	// SumsAnchor begins the names of these kernels.
+	SumsAnchor = "group sums"
+	// minParts is the least points of a result that an item reduces, mostRowSums the most results of a group.
 	minParts, mostRowSums = 4, 64
 	// leastTogether is how many neighbouring results a group has at least, which read a sector of memory, 32 bytes of floats.
 	leastTogether = 8
@@ -49,9 +50,6 @@ const (
 
 // Sums proposes schedules for a reduction whose results are fewer than a device's items, and follows them.
 func Sums(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(groupSumsAnchor) {
-		return nil, nil
-	}
 	g, o := sharedSumsOf(b, env)
 	if g == nil {
 		return nil, nil
@@ -69,7 +67,7 @@ func Sums(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 		if !p.Shares(o) {
 			continue
 		}
-		l, err := env.Suits(groupSumsAnchor, p, b)
+		l, err := env.Suits(SumsAnchor, p, b)
 		if err != nil {
 			return nil, err
 		}
@@ -81,23 +79,27 @@ func Sums(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	return out, nil
 }
 
-// longSums reports whether a block is a large reduction to fewer results than a device has items at once, each of which would walk all of a result's
-// points by itself, and there is a kernel whose items share them.
-func longSums(b *block.Block, env *lower.Env) (bool, error) {
-	g, o := sharedSumsOf(b, env)
-	if g == nil || g.results*g.sum < manyProducts || g.results > o.Units*o.UnitItems {
+// ClaimsSums reports whether a block is a large reduction with fewer results than a device has items,
+// and there is a kernel if its values lie in rows. If items run in step, each would walk all points of
+// a result by itself otherwise. Tiles claims contractions with two factors to share.
+func ClaimsSums(b *block.Block, env *lower.Env) (bool, error) {
+	if !env.Target.InStep() {
 		return false, nil
 	}
-	best := *env
-	best.Only, best.Tiles = "", 0
-	ls, err := Sums(b, &best)
+	best := env.InRows()
+	g, o := sharedSumsOf(b, best)
+	if g == nil || g.results*g.sum < manyProducts || g.results > o.Units*o.UnitItems || sharedFactors(b, best) != nil {
+		return false, nil
+	}
+	best.Tiles = 0
+	ls, err := Sums(b, best)
 	return len(ls) > 0, err
 }
 
 // sharedSumsOf is a reduction whose sums the items of a device's groups may share, and the device; nil where a block is none.
 func sharedSumsOf(b *block.Block, env *lower.Env) (*groupSums, *target.OpenCL) {
 	o, err := env.Target.WorkGroups()
-	if err != nil || o.LocalBytes == 0 || !env.Contractions || len(b.Placed) > 0 || b.Stage.Update != nil || !LiesInRows(b, env.Layouts) {
+	if err != nil || o.LocalBytes == 0 || len(b.Placed) > 0 || b.Stage.Update != nil || !LiesInRows(b, env.Layouts) {
 		return nil, nil
 	}
 	return newGroupSums(b, env), o

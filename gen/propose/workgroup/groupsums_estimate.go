@@ -1,6 +1,12 @@
 package workgroup
 
-import "rules_dnn/gen/target"
+import (
+	"math"
+
+	"rules_dnn/gen/fusion/block"
+	"rules_dnn/gen/propose/lower"
+	"rules_dnn/gen/target"
+)
 
 // What estimates of groups that share sums are made of, in cycles. They were fitted to 230 kernels of three products of a vector and a matrix on an
 // NVIDIA H100 (docs/performance.md).
@@ -36,4 +42,15 @@ func (g *groupSums) estimate(s sharing, o *target.OpenCL) float64 {
 		joined = fewerOf(s.parts) + s.parts/fewerOf(s.parts)
 	}
 	return float64(waves*(sumsCycles+float64(joinEach*joined))) + max(moved, waits) + float64(lesserPart*min(moved, waits))
+}
+
+// SumCycles returns the estimated cycles of the best kernel of a reduction whose items share sums,
+// or +Inf.
+func SumCycles(b *block.Block, env *lower.Env) float64 {
+	if g, o := sharedSumsOf(b, env); g != nil {
+		if all := g.sharings(o); len(all) > 0 {
+			return g.estimate(all[0], o)
+		}
+	}
+	return math.Inf(1)
 }

@@ -9,7 +9,6 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/ir/te"
-	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/match"
 	"rules_dnn/gen/propose/micro"
@@ -46,14 +45,12 @@ type Run struct {
 	outer  int
 }
 
-const groupTilesAnchor = "group tiles"
+// TilesAnchor begins the names of these kernels.
+const TilesAnchor = "group tiles"
 
 // Tiles proposes a schedule for a contraction of floats whose work-items share what they read, and follows it; none where the block is no
 // such thing, or has too little in common.
 func Tiles(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(groupTilesAnchor) {
-		return nil, nil
-	}
 	g := sharedFactors(b, env)
 	if g == nil {
 		return nil, nil
@@ -83,7 +80,7 @@ func Tiles(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 // sharedFactors is a contraction of floats whose work-items share what they read; nil where the block is none, or has too little in common.
 func sharedFactors(b *block.Block, env *lower.Env) *groupTiles {
 	o, err := env.Target.WorkGroups()
-	if err != nil || o.LocalBytes == 0 || !env.Contractions || len(b.Placed) > 0 || env.Target.Tile(ir.F32) == nil || !LiesInRows(b, env.Layouts) {
+	if err != nil || o.LocalBytes == 0 || len(b.Placed) > 0 || env.Target.Tile(ir.F32) == nil || !LiesInRows(b, env.Layouts) {
 		return nil
 	}
 	if m, _ := match.Find(b.Stage, b.Operands, nil); m == nil || m.Empty() || m.Sum() != ir.F32 {
@@ -111,13 +108,15 @@ const manyProducts = 1 << 22
 // manyHalves is the same of halves that items multiply together: of 2.4 million products loops took an H100 20 us where tiles of float32 took 9.
 const manyHalves = 1 << 20
 
-// SharedSums reports whether a block is such a contraction where its values lie in rows, and a large one, of which there is a kernel.
-func SharedSums(b *block.Block, env *lower.Env) (bool, error) {
-	rows := *env
-	rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
-	g := sharedFactors(b, &rows)
+// ClaimsTiles reports whether a block is a large contraction, and there is a kernel if its values
+// lie in rows. If items run in step, each would read both factors by itself otherwise.
+func ClaimsTiles(b *block.Block, env *lower.Env) (bool, error) {
+	if !env.Target.InStep() {
+		return false, nil
+	}
+	g := sharedFactors(b, env.InRows())
 	if g == nil {
-		return longSums(b, &rows)
+		return false, nil
 	}
 	products := g.sum
 	for _, a := range g.Stage.Axes {
@@ -135,7 +134,7 @@ func SharedSums(b *block.Block, env *lower.Env) (bool, error) {
 }
 
 // name is that of kernels of a tile, without their schedules' digests.
-func (t groupTile) name() string { return fmt.Sprintf("%s %s", groupTilesAnchor, t) }
+func (t groupTile) name() string { return fmt.Sprintf("%s %s", TilesAnchor, t) }
 
 // follow is the kernel of a tile; nil where the device or the block takes none.
 func (g *groupTiles) follow(t groupTile) (*lower.Lowered, error) {
@@ -144,11 +143,11 @@ func (g *groupTiles) follow(t groupTile) (*lower.Lowered, error) {
 		g.packed[0] = g.kept.weights()
 	}
 	p := g.schedule()
-	l, err := g.env.Suits(groupTilesAnchor, p, g.b)
+	l, err := g.env.Suits(TilesAnchor, p, g.b)
 	if l == nil || err != nil {
 		return nil, err
 	}
-	l.Family = fmt.Sprintf("%s of %dx%d", groupTilesAnchor, t.tall, t.wide)
+	l.Family = fmt.Sprintf("%s of %dx%d", TilesAnchor, t.tall, t.wide)
 	l.Name = t.name() + lower.DigestMark + p.Sched.Digest()
 	return l, nil
 }

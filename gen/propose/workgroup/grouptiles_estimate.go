@@ -168,24 +168,21 @@ func (g *groupTiles) windowed(t *match.Term) bool {
 	})
 }
 
-// Cycles is what work-groups whose items share what they read, or their sums, are estimated to take for a contraction, the best
-// of them: +Inf where it is none for them.
-func Cycles(b *block.Block, env *lower.Env) float64 {
+// TileCycles returns the estimated cycles of the best kernel of a contraction whose items share
+// what they read, or +Inf.
+func TileCycles(b *block.Block, env *lower.Env) float64 {
 	least := math.Inf(1)
-	if g := sharedFactors(b, env); g != nil {
-		all, err := g.keeping()
-		if err != nil {
-			return least // whoever makes the kernel says why
-		}
-		for _, g := range all {
-			if tiles := g.tiles(); len(tiles) > 0 {
-				least = min(least, g.estimate(tiles[0]))
-			}
-		}
+	g := sharedFactors(b, env)
+	if g == nil {
+		return least
 	}
-	if g, o := sharedSumsOf(b, env); g != nil {
-		if all := g.sharings(o); len(all) > 0 {
-			least = min(least, g.estimate(all[0], o))
+	all, err := g.keeping()
+	if err != nil {
+		return least // whoever makes the kernel says why
+	}
+	for _, g := range all {
+		if tiles := g.tiles(); len(tiles) > 0 {
+			least = min(least, g.estimate(tiles[0]))
 		}
 	}
 	return least

@@ -9,16 +9,16 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/kernel/layout"
-	"rules_dnn/gen/propose/contract/pruned"
-	"rules_dnn/gen/propose/lower"
-	"rules_dnn/gen/propose/product"
+	"rules_dnn/gen/propose"
 )
 
 // enumerate makes the candidates of every block.
 func (s *selector) enumerate() error {
 	s.walk(s.g, 1)
-	if err := s.wantApart(); err != nil {
-		return err
+	for _, d := range s.sides {
+		if err := d.wantProposed(); err != nil {
+			return err
+		}
 	}
 	for _, d := range s.sides {
 		d.wantImages()
@@ -38,15 +38,14 @@ func (s *selector) enumerate() error {
 	return nil
 }
 
-// wantApart lets values have the layouts in which pixels lie apart, for kernels of pruned weights on the host.
-func (s *selector) wantApart() error {
-	d := s.host()
-	for _, b := range s.blocks {
+// wantProposed lets values have the layouts that proposers want.
+func (d *side) wantProposed() error {
+	env := d.env()
+	for _, b := range d.blocks {
 		if b.Stage == nil {
 			continue
 		}
-		env := &lower.Env{Symbols: s.g.Facts, Target: d.t, Contractions: s.o.Contractions, Vectors: s.o.Vectors, Pruned: s.o.Pruned}
-		if err := pruned.PixelLayouts(b, env, d.want); err != nil {
+		if err := propose.Layouts(b, env, d.want); err != nil {
 			return err
 		}
 	}
@@ -66,11 +65,6 @@ func (s *selector) walk(g *block.Graph, runs float64) {
 		}
 		if b.Control == nil {
 			s.blocks = append(s.blocks, b)
-			if b.Stage != nil {
-				for _, d := range s.sides {
-					product.DotLayouts(b, d.t, d.want)
-				}
-			}
 			continue
 		}
 		s.interfaces = append(append(s.interfaces, b.Results...), reads(b.Control)...)

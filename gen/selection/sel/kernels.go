@@ -8,40 +8,10 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/kernel/cost"
 	"rules_dnn/gen/kernel/layout"
-	"rules_dnn/gen/propose/attend"
-	"rules_dnn/gen/propose/contract/depthwise"
-	"rules_dnn/gen/propose/contract/pooled"
-	"rules_dnn/gen/propose/contract/pruned"
-	"rules_dnn/gen/propose/contract/tiled"
-	"rules_dnn/gen/propose/contract/winograd"
+	"rules_dnn/gen/propose"
 	"rules_dnn/gen/propose/lower"
-	"rules_dnn/gen/propose/micro"
-	"rules_dnn/gen/propose/nest"
-	"rules_dnn/gen/propose/product"
-	"rules_dnn/gen/propose/workgroup"
 	"rules_dnn/gen/target"
 )
-
-// anchors in the order in which equal estimates are preferred; each gives the kernels that compute
-// the block in its layouts, or none.
-var anchors = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){
-	pruned.Filters, pruned.Pixels, pruned.Apart,
-	pooled.Candidates, tiled.Candidates, single(depthwise.Candidate), winograd.Kept, winograd.Candidates, product.Propose, attend.LongProduct, workgroup.Tiles, workgroup.Sums, single(workgroup.Rows), attend.Propose,
-	single(workgroup.Choices), single(nest.Chain), single(nest.Update), single(nest.Generic),
-}
-
-var opaque = []func(*block.Block, *lower.Env) ([]*lower.Lowered, error){single(nest.Opaque)}
-
-// single is an anchor that gives one kernel, or nil.
-func single(anchor func(*block.Block, *lower.Env) (*lower.Lowered, error)) func(*block.Block, *lower.Env) ([]*lower.Lowered, error) {
-	return func(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-		l, err := anchor(b, env)
-		if l == nil || err != nil {
-			return nil, err
-		}
-		return []*lower.Lowered{l}, nil
-	}
-}
 
 // cheapest is the best kernel of a block in some layouts: by the tuning record, or by estimates where that does not
 // know the block. It is the zero Kernel where none can have these layouts.
@@ -101,32 +71,32 @@ func best(ks []Kernel) Kernel {
 // kernels are those of a block in some layouts, with so many tiles of each width, or of one name only.
 func (s *selector) kernels(b *block.Block, lay lower.Layouts, tiles int, only string) ([]Kernel, error) {
 	d := s.sideOf(b, lay)
-	seen := here(lay)
-	env := &lower.Env{Layouts: seen, Symbols: s.g.Facts, Target: d.t, Tiles: tiles, Only: only, Given: s.point, Space: s.space, Packing: s.packing, Points: s.points, Fusing: s.fusing,
-		Contractions: s.o.Contractions, Windows: s.o.Windows && !d.t.InStep(), Winograd: s.o.Winograd, Vectors: s.o.Vectors, Pruned: s.o.Pruned, Magnitudes: s.o.Magnitudes}
-	by := anchors
-	if b.Call != nil { // an opaque operator's values are row-major
-		by = opaque
-	} else {
-		env.Layouts = d.stored(b, seen)
+	env := d.env()
+	env.Layouts = here(lay)
+	if b.Call == nil { // an opaque operator's values are row-major
+		env.Layouts = d.stored(b, env.Layouts)
+	}
+	env.Tiles, env.Only, env.Given, env.Space, env.Packing, env.Points = tiles, only, s.point, s.space, s.packing, s.points
+	ls, err := propose.Kernels(b, env)
+	if err != nil {
+		return nil, err
 	}
 	var out []Kernel
-	for _, anchor := range by {
-		ls, err := anchor(b, env)
+	for _, l := range ls {
+		k, err := d.estimate(l)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("block %s: %w", b.Label(), err)
 		}
-		for _, l := range ls {
-			if l.Named(only) {
-				k, err := d.estimate(l)
-				if err != nil {
-					return nil, fmt.Errorf("block %s: %w", b.Label(), err)
-				}
-				out = append(out, k)
-			}
-		}
+		out = append(out, k)
 	}
 	return s.packed(b, out), nil
+}
+
+// env returns the surroundings of blocks whose values are all row-major.
+func (s *side) env() *lower.Env {
+	env := lower.NewEnv(s.t, s.g.Facts, s.o.Options)
+	env.Fusing = s.fusing
+	return env
 }
 
 // estimate is a kernel with its cycles, also on each of the processors that may run it.
@@ -150,7 +120,7 @@ func (s *side) estimate(l *lower.Lowered) (Kernel, error) {
 // cyclesOn is the cycles of a kernel on each of some processors, from its schedule where that tells them: such a kernel is made when it is chosen.
 func (s *side) cyclesOn(l *lower.Lowered, on []*target.Target) ([]float64, error) {
 	if l.Schedule != nil {
-		if cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, on, s.usual, micro.CallCycles); ok {
+		if cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, on, s.usual); ok {
 			return cycles, nil
 		}
 	}
@@ -159,7 +129,7 @@ func (s *side) cyclesOn(l *lower.Lowered, on []*target.Target) ([]float64, error
 	}
 	var out []float64
 	for _, t := range on {
-		out = append(out, cost.Kernel(l.Kernel, t, s.usual, micro.TileCycles))
+		out = append(out, cost.Kernel(l.Kernel, t, s.usual))
 	}
 	return out, nil
 }

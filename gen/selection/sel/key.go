@@ -3,13 +3,13 @@ package sel
 import (
 	"fmt"
 	"hash/fnv"
-	"slices"
 
 	"rules_dnn/gen/fusion/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/te"
+	"rules_dnn/gen/propose"
+	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/match"
-	"rules_dnn/gen/propose/product"
 )
 
 // class is the block's.
@@ -60,32 +60,29 @@ func (s *selector) key(b *block.Block) (string, error) {
 	return w.String(), nil
 }
 
-// held is what kernels may ask of a constant: the elements of zero points and, where constants are stored as instructions read them, of 8-bit
-// integers, which an instruction multiplies where it can hold their difference.
+// held is what kernels may ask of a constant.
 func (s *selector) held(v *ir.Value, zeros map[*ir.Value]bool) (string, error) {
 	if v.Const == nil {
 		return "", nil
 	}
-	if sparse, err := s.o.Pruned.Sparse(v); sparse || err != nil {
-		return hashed(v, err)
+	out := "constant"
+	for _, d := range s.sides {
+		key, err := propose.ConstantKey(v, zeros[v], d.env())
+		if err != nil {
+			return "", err
+		}
+		if key == lower.Elements {
+			return hashed(v)
+		}
+		out += ", " + key
 	}
-	switch {
-	case v.Type.IsInteger() && slices.ContainsFunc(s.sides, func(d *side) bool { return len(d.t.Dots(ir.I32)) > 0 && (d.t.StoresDots() || zeros[v]) }):
-		return hashed(v, nil)
-	case v.Type == ir.I32 && slices.ContainsFunc(s.sides, func(d *side) bool { return product.SumsInFloats(d.t) }):
-		addable, err := product.Addable(v)
-		return fmt.Sprintf("constant, addable to floats: %t", addable), err
-	}
-	return "constant", nil
+	return out, nil
 }
 
 // hashed is a constant by its elements.
-func hashed(v *ir.Value, err error) (string, error) {
+func hashed(v *ir.Value) (string, error) {
 	h := fnv.New128a()
-	if err == nil {
-		_, err = v.Const.WriteTo(h)
-	}
-	if err != nil {
+	if _, err := v.Const.WriteTo(h); err != nil {
 		return "", fmt.Errorf("constant %q: %w", v.Name, err)
 	}
 	return fmt.Sprintf("constant %x", h.Sum(nil)), nil

@@ -7,7 +7,6 @@ import (
 	"rules_dnn/gen/kernel/cost"
 	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/propose/lower"
-	"rules_dnn/gen/propose/micro"
 	"rules_dnn/gen/selection/perf"
 )
 
@@ -53,7 +52,7 @@ func (l *learner) add(b *block.Block, lay lower.Layouts) error {
 
 // features are a kernel's.
 func (s *selector) features(k Kernel) []float64 {
-	return cost.FeaturesOf(k.Cycles, k.Work, k.Schedule, k.Tiles, s.host().t, s.usual, micro.CallCycles)
+	return cost.FeaturesOf(k.Cycles, k.Work, k.Schedule, k.Tiles, s.host().t, s.usual)
 }
 
 // score is how long a kernel takes by the model, which is the host's, or by its estimate, as a logarithm.

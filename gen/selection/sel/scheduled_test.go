@@ -80,7 +80,7 @@ func TestEqualContractions(t *testing.T) {
   %z f32[1, 32, 28, 28] = Conv.11(%y, @b)
   output %z
 `)
-	c, err := Run(g, chipstest.Target(t, "x86_64_v3"), Options{Contractions: true, Vectors: true})
+	c, err := Run(g, chipstest.Target(t, "x86_64_v3"), Options{Options: lower.Options{Contractions: true, Vectors: true}})
 	require.NoError(t, err)
 	require.NoError(t, c.Verify(g, loop.Proofs{}))
 	kernels, packed := map[*loop.Kernel]bool{}, map[string]string{}

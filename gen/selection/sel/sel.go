@@ -15,10 +15,9 @@ import (
 	"rules_dnn/gen/ir/sym"
 	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/kernel/params"
-	"rules_dnn/gen/propose/attend"
+	"rules_dnn/gen/propose"
 	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/propose/weights"
-	"rules_dnn/gen/propose/workgroup"
 	"rules_dnn/gen/selection/pbqp"
 	"rules_dnn/gen/selection/perf"
 	"rules_dnn/gen/target"
@@ -26,19 +25,14 @@ import (
 
 // Options switch parts off so that their effect can be measured.
 type Options struct {
+	lower.Options
 	// Layouts are storage orders besides row-major.
 	Layouts bool
-	// Contractions, Windows, Winograd and Vectors are as in lower.Env.
-	Contractions, Windows, Winograd, Vectors bool
 	// Pooled computes poolings where the contractions are whose results they read, and EveryPool wherever a kernel does so, whatever it gains, for
 	// tests.
 	Pooled, EveryPool bool
 	// Others are the other chips of the library, which have kernels of the same blocks.
 	Others []*target.Target
-	// Magnitudes are as in lower.Env.
-	Magnitudes *weights.Magnitudes
-	// Pruned finds weights that were pruned, for kernels that leave out what is zero; nil: there are none.
-	Pruned *weights.Encodings
 	// Packed are the nodes, by their labels, whose weights are stored packed where a kernel does so, whatever it takes.
 	Packed map[string]bool
 	// Times are what a tuning record has measured on the chip, DeviceTimes on the device; nil: there is no record.
@@ -222,23 +216,23 @@ func EstimateTogether(all []*block.Block, f sym.Facts, t *target.Target, o Optio
 // EstimateShared is the cycles of a block whose values are all row-major by the work-groups of a device, whose items share what they read; +Inf where
 // they compute no such block. Their own estimates know better than that of loops how few groups leave units without work.
 func EstimateShared(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
-	env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Symbols: f, Target: t, Contractions: o.Contractions, Vectors: o.Vectors, Pruned: o.Pruned}
 	link, err := t.WorkGroups()
 	if err != nil {
-		return estimateTasks(b, env, o)
+		return estimateTasks(b, f, t, o)
 	}
 	d := &side{link: link}
-	return d.cycles(min(attend.Cycles(b, env), workgroup.Cycles(b, env)))
+	return d.cycles(propose.GroupCycles(b, lower.NewEnv(t, f, o.Options)))
 }
 
-// estimateTasks is the cycles of attention by tasks of a processor, of the best kernel; +Inf where a block is none.
-func estimateTasks(b *block.Block, env *lower.Env, o Options) float64 {
+// estimateTasks returns the cycles of the best kernel whose tasks share what they read: of attention.
+// They are +Inf if there is none.
+func estimateTasks(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
 	least := math.Inf(1)
-	all, err := attend.Propose(b, env)
+	all, err := propose.Sharing(b, lower.NewEnv(t, f, o.Options))
 	if err != nil {
 		return least // whoever makes the kernel says why
 	}
-	d := newSelector(&block.Graph{Facts: env.Symbols}, env.Target, o).host()
+	d := newSelector(&block.Graph{Facts: f}, t, o).host()
 	for _, l := range all {
 		if k, err := d.estimate(l); err == nil {
 			least = min(least, k.Cycles)

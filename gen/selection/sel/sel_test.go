@@ -15,10 +15,11 @@ import (
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ir/irtest"
 	"rules_dnn/gen/kernel/layout"
+	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/target/chips/chipstest"
 )
 
-var all = Options{Layouts: true, Contractions: true, Windows: true, Vectors: true}
+var all = Options{Options: lower.Options{Contractions: true, Windows: true, Vectors: true}, Layouts: true}
 
 // filters is a constant of the shape, in the text form.
 func filters(name string, shape ...int) string {
@@ -90,7 +91,7 @@ func TestRun(t *testing.T) {
   %p f32[1, 32, 14, 14] = Conv.11(%x, @b)
   %y f32[1, 32, 14, 14] = Conv.11(%p, @b)
   output %y
-`, Options{Contractions: true, Windows: true, Vectors: true}, []string{"Conv: contraction, row-major", "Conv: contraction, row-major"}},
+`, Options{Options: lower.Options{Contractions: true, Windows: true, Vectors: true}}, []string{"Conv: contraction, row-major", "Conv: contraction, row-major"}},
 		{"results of two types, whole blocks of channels", `
   input %x f32[2, 16, 3]
   %y f32[2, 16, 1], %i i64[2, 16, 1] = MaxPool.12(%x) {kernel_shape = [3]}
@@ -102,7 +103,7 @@ func TestRun(t *testing.T) {
   %p f32[1, 32, 14, 14] = Conv.11(%x, @b)
   %y f32[1, 32, 14, 14] = Conv.11(%p, @b)
   output %y
-`, Options{Vectors: true}, []string{"Conv: generic, row-major", "Conv: generic, row-major"}},
+`, Options{Options: lower.Options{Vectors: true}}, []string{"Conv: generic, row-major", "Conv: generic, row-major"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := fused(t, c.text)

@@ -14,12 +14,13 @@ import (
 	"rules_dnn/gen/kernel/layout"
 	"rules_dnn/gen/kernel/loop"
 	"rules_dnn/gen/kernel/params"
+	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/target/chips/chipstest"
 )
 
 func rowMajor(*ir.Value) layout.Layout { return layout.RowMajor }
 
-var tuned = Options{Layouts: true, Contractions: true, Windows: true, Winograd: true, Vectors: true}
+var tuned = Options{Options: lower.Options{Contractions: true, Windows: true, Winograd: true, Vectors: true}, Layouts: true}
 
 func twoConvolutions() string {
 	return filters("a", 32, 32, 3, 3) + filters("b", 64, 32, 1, 1) + `

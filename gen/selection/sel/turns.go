@@ -4,7 +4,7 @@ import (
 	"rules_dnn/gen/fusion/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/kernel/layout"
-	"rules_dnn/gen/propose/product"
+	"rules_dnn/gen/propose"
 )
 
 // mostTurned is the most axes of a value that may lie in another order: all orders are tried.
@@ -18,8 +18,9 @@ func (d *side) wantTurned() {
 	}
 	products := map[*block.Block]bool{}
 	writer, readers := map[*ir.Value]*block.Block{}, map[*ir.Value][]*block.Block{}
+	env := d.env()
 	for _, b := range d.blocks {
-		products[b] = product.Orders(b, d.t)
+		products[b] = b.Stage != nil && propose.AnyOrder(b, env)
 		for _, v := range b.Operands {
 			readers[v] = append(readers[v], b)
 		}

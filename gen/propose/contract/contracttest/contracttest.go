@@ -65,7 +65,7 @@ func Convolution(t testing.TB, typ ir.DType, text, chipName string, blocked bool
 		return layout.RowMajor
 	}
 	facts := sym.Facts{"M": {Lo: 1, Hi: 64}, "N": {Lo: 1, Hi: 64}}
-	return b, &lower.Env{Layouts: lay, Symbols: facts, Target: chip, Contractions: true, Windows: true, Vectors: true}
+	return b, &lower.Env{Options: lower.Options{Contractions: true, Windows: true, Vectors: true}, Layouts: lay, Symbols: facts, Target: chip}
 }
 
 // Prune keeps so many taps of each kernel, the same ones for 16 neighbouring filters.

@@ -80,7 +80,7 @@ func prunedConvolution(t testing.TB) (*block.Block, *lower.Env) {
 
 // rowMajorEnv is of values that are row-major on a chip.
 func rowMajorEnv(t testing.TB, name string) *lower.Env {
-	return &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: lowertest.Chip(t, name), Contractions: true, Windows: true, Vectors: true}
+	return lower.NewEnv(lowertest.Chip(t, name), nil, lower.Options{Contractions: true, Windows: true, Vectors: true})
 }
 
 func benchmarkEstimate(b *testing.B, propose proposer, block *block.Block, env *lower.Env) {

@@ -17,7 +17,6 @@ import (
 	"rules_dnn/gen/propose/contract/tiled"
 	"rules_dnn/gen/propose/contract/winograd"
 	"rules_dnn/gen/propose/lower"
-	"rules_dnn/gen/propose/micro"
 	"rules_dnn/gen/propose/weights"
 	"rules_dnn/gen/target"
 )
@@ -41,7 +40,7 @@ func TestEstimateOfSchedule(t *testing.T) {
 					}
 					require.True(t, ok, "%s on %s", name, chipName)
 					require.NoError(t, l.Make())
-					loops := cost.Kernel(l.Kernel, env.Target, env.Symbols, micro.TileCycles)
+					loops := cost.Kernel(l.Kernel, env.Target, env.Symbols)
 					assert.InEpsilon(t, 1, cycles/loops, 0.5, "%s on %s, blocked %t: %.0f cycles of the schedule, %.0f of the loops\n%s", name, chipName, blocked, cycles, loops, l.Schedule)
 					estimated++
 				}
@@ -53,7 +52,7 @@ func TestEstimateOfSchedule(t *testing.T) {
 
 // cyclesOf is the cycles of a schedule on its chip.
 func cyclesOf(l *lower.Lowered, env *lower.Env) (float64, bool) {
-	cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, []*target.Target{env.Target}, env.Symbols, micro.CallCycles)
+	cycles, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, []*target.Target{env.Target}, env.Symbols)
 	if !ok {
 		return 0, false
 	}
@@ -80,7 +79,7 @@ func TestEstimateOfWinograd(t *testing.T) {
 				require.True(t, ok, "%s on %s", text, chipName)
 				assert.Nil(t, l.Kernel)
 				require.NoError(t, l.Make())
-				loops := cost.Kernel(l.Kernel, env.Target, env.Symbols, micro.TileCycles)
+				loops := cost.Kernel(l.Kernel, env.Target, env.Symbols)
 				assert.InEpsilon(t, 1, cycles/loops, 0.5, "%s on %s: %.0f cycles of the schedule, %.0f of the loops\n%s", text, chipName, cycles, loops, l.Schedule)
 			}
 		}
@@ -113,7 +112,7 @@ func leastOf(t *testing.T, kernels []*lower.Lowered, env *lower.Env, chipName st
 		require.True(t, ok, chipName)
 		assert.Nil(t, l.Kernel)
 		require.NoError(t, l.Make())
-		loops := cost.Kernel(l.Kernel, env.Target, env.Symbols, micro.TileCycles)
+		loops := cost.Kernel(l.Kernel, env.Target, env.Symbols)
 		assert.InEpsilon(t, 1, cycles/loops, 0.5, "%s: %.0f cycles of the schedule, %.0f of the loops\n%s", chipName, cycles, loops, l.Schedule)
 		least = min(least, cycles)
 	}
@@ -167,7 +166,7 @@ func TestFiltersComeLate(t *testing.T) {
 		chip.BytesPerCycle = bytesPerCycle
 		out := map[string]float64{}
 		for _, l := range kernels {
-			c, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, []*target.Target{&chip}, env.Symbols, micro.CallCycles)
+			c, ok := cost.Schedule(l.Work, l.Schedule, l.Tiles, []*target.Target{&chip}, env.Symbols)
 			require.True(t, ok)
 			out[lower.Unhashed(l.Name)] = c[0]
 		}

@@ -17,8 +17,8 @@ import (
 	"rules_dnn/gen/propose/weights"
 )
 
-// directAnchor is what kernels of this file are called.
-const directAnchor = "direct"
+// Anchor is what kernels of this file are called.
+const Anchor = "direct"
 
 // direct is a depthwise convolution that reads X where it lies. Its sums are of few products, so that a copy of X with padding around, and
 // accumulators that pass through memory, would take as long as the products do. Taps of rows that are padding are left out by a condition
@@ -44,23 +44,20 @@ type direct struct {
 
 // Direct is the kernel of a depthwise convolution whose sizes are known; nil where the block is none.
 func Candidate(b *block.Block, env *lower.Env) (*lower.Lowered, error) {
-	if !env.Wants(directAnchor) || !env.Packing.Transforms(0) {
+	if !env.Packing.Transforms(0) {
 		return nil, nil
-	}
-	if env.Only == "" && env.Target.InStep() {
-		return nil, nil // a point is an item's, and its neighbours' are read together
 	}
 	d, err := newDirect(b, env)
 	if d == nil || err != nil {
 		return nil, err
 	}
-	name := directAnchor
+	name := Anchor
 	if env.Varies() {
 		if name, err = d.vary(env); name == "" || err != nil {
 			return nil, err
 		}
 	}
-	k := &loop.Kernel{Anchor: directAnchor, Buffers: slices.Concat(d.n.In, d.n.Out)}
+	k := &loop.Kernel{Anchor: Anchor, Buffers: slices.Concat(d.n.In, d.n.Out)}
 	k.Grid, k.Body = d.tasks()
 	k.Syms, k.Facts = nest.SymbolsOf(k, env.Symbols), d.n.Facts
 	l := env.Done(k, d.args(b))

@@ -12,7 +12,7 @@ func (d *direct) space() *params.Space {
 	pixels, _ := d.pixel.Extent.Const()
 	tiles := &directTiles{direct: d}
 	most := min(tiles.most(), pixels)
-	s := &params.Space{Algorithm: directAnchor, Params: []params.Param{{Name: vary.Pixels, Values: vary.Counts(most, tiles.size(pixels))}}}
+	s := &params.Space{Algorithm: Anchor, Params: []params.Param{{Name: vary.Pixels, Values: vary.Counts(most, tiles.size(pixels))}}}
 	if d.row != nil {
 		rows, _ := d.row.Extent.Const()
 		s.Params = append(s.Params, params.Param{Name: vary.Band, Values: vary.Divisors(rows, tiled.MostBands)})
@@ -38,7 +38,7 @@ func (d *direct) pointOf(space *params.Space) (*params.Point, *params.Space) {
 // code would be too long.
 func (d *direct) vary(env *lower.Env) (name string, err error) {
 	g := env.Given
-	own, space := d.pointOf(env.SpaceOr(directAnchor, d.space))
+	own, space := d.pointOf(env.SpaceOr(Anchor, d.space))
 	if err := space.Check(g); err != nil {
 		return "", err
 	}
@@ -47,7 +47,7 @@ func (d *direct) vary(env *lower.Env) (name string, err error) {
 		return "", nil
 	}
 	if own != nil && own.String() == g.String() {
-		return directAnchor, nil
+		return Anchor, nil
 	}
 	return g.String(), nil
 }

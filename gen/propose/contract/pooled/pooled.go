@@ -51,10 +51,21 @@ func Candidates(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	}
 	var out []*lower.Lowered
 	for _, x := range []struct {
-		anchor func(*block.Block, *lower.Env) ([]*lower.Lowered, error)
-		pooled func(*lower.Lowered, *lower.Env) (*lower.Lowered, error)
-	}{{pruned.Filters, p.kernel}, {pruned.Apart, p.kernel}, {tiled.Candidates, p.kernel}, {winograd.Kept, p.ofTiles}, {winograd.Candidates, p.ofTiles}} {
-		all, err := x.anchor(p.sums, &own)
+		anchor  string
+		on      bool
+		propose func(*block.Block, *lower.Env) ([]*lower.Lowered, error)
+		pooled  func(*lower.Lowered, *lower.Env) (*lower.Lowered, error)
+	}{
+		{pruned.Anchor, env.Pruned.On(), pruned.Filters, p.kernel},
+		{pruned.PixelsAnchor, env.Pruned.On(), pruned.Apart, p.kernel},
+		{tiled.Anchor, true, tiled.Candidates, p.kernel},
+		{winograd.Anchor, env.Winograd, winograd.Kept, p.ofTiles},
+		{winograd.Anchor, env.Winograd, winograd.Candidates, p.ofTiles},
+	} {
+		if !x.on || !own.Wants(x.anchor) {
+			continue
+		}
+		all, err := x.propose(p.sums, &own)
 		if err != nil {
 			return nil, err
 		}

@@ -22,12 +22,11 @@ import (
 
 // PixelLayouts calls want for the layouts in which pixels lie apart, of what a contraction of pruned weights reads and gives.
 func PixelLayouts(b *block.Block, env *lower.Env, want func(*ir.Value, layout.Layout)) error {
-	if !env.Pruned.On() || env.Target.Images != nil {
+	if env.Target.Images != nil {
 		return nil
 	}
-	rows := *env
-	rows.Layouts = func(*ir.Value) layout.Layout { return layout.RowMajor }
-	c := tiled.Lay(b, &rows)
+	apart := env.InRows()
+	c := tiled.Lay(b, apart)
 	if c == nil || c.Window || c.Groups > 1 || !c.Target.SumsStoredOf(c.Weights.Type) {
 		return nil
 	}
@@ -38,8 +37,8 @@ func PixelLayouts(b *block.Block, env *lower.Env, want func(*ir.Value, layout.La
 	if !ok {
 		return nil
 	}
-	rows.Layouts = func(*ir.Value) layout.Layout { return of.Layout() }
-	if newApart(b, &rows) == nil {
+	apart.Layouts = func(*ir.Value) layout.Layout { return of.Layout() }
+	if newApart(b, apart) == nil {
 		return nil
 	}
 	for _, v := range append([]*ir.Value{b.Operands[c.X.Source.N]}, b.Results...) {
@@ -50,7 +49,7 @@ func PixelLayouts(b *block.Block, env *lower.Env, want func(*ir.Value, layout.La
 
 // PrunedApart proposes schedules for a contraction whose weights were pruned, each filter's in its own way, where pixels of the results lie apart.
 func Apart(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(pixelsAnchor) || !env.Pruned.On() || env.Packing != nil && env.Packing.Kept == "" {
+	if env.Packing != nil && env.Packing.Kept == "" {
 		return nil, nil
 	}
 	c := newApart(b, env)
@@ -80,7 +79,7 @@ func Apart(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	}
 	var out []*lower.Lowered
 	for _, t := range all {
-		if !env.Varies() && env.Only != "" && lower.Unhashed(env.Only) != lower.TiledName(pixelsAnchor, t.Tile) {
+		if !env.Varies() && env.Only != "" && lower.Unhashed(env.Only) != lower.TiledName(PixelsAnchor, t.Tile) {
 			continue
 		}
 		l, err := c.kernel(t, env)
@@ -193,7 +192,7 @@ func (c *apart) propose(t apartTile, env *lower.Env) (*lower.Lowered, error) {
 	out.AddStage(c.sumApart(results, n), s)
 	c.valuesApart(&out.Sched, env.Layouts)
 	c.sumStored(&out.Sched, n)
-	return c.follow(pixelsAnchor, t.Tile, out, n, env)
+	return c.follow(PixelsAnchor, t.Tile, out, n, env)
 }
 
 // scheduleCopy is that of the copy, of the rows that a task reads.

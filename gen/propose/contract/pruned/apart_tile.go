@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/kernel/cost"
 	"rules_dnn/gen/kernel/fkw"
 	"rules_dnn/gen/kernel/loop"
 	"rules_dnn/gen/kernel/params"
@@ -137,12 +138,12 @@ func (c *apart) cycles(t *target.Target, x apartTile) float64 {
 		m.Kept.Taps = append(m.Kept.Taps, taps)
 	}
 	band := c.bandRows(x.Tile)
-	sum := float64(float64(c.Rows/band*(band/x.Rows)+c.Rows%band/x.Rows) * micro.KeptCycles(t, m))
+	sum := float64(float64(c.Rows/band*(band/x.Rows)+c.Rows%band/x.Rows) * cost.KeptCycles(t, m))
 	if m.Rows = band % x.Rows; m.Rows > 0 {
-		sum += float64(float64(c.Rows/band) * micro.KeptCycles(t, m))
+		sum += float64(float64(c.Rows/band) * cost.KeptCycles(t, m))
 	}
 	if m.Rows = c.Rows % band % x.Rows; m.Rows > 0 {
-		sum += micro.KeptCycles(t, m)
+		sum += cost.KeptCycles(t, m)
 	}
 	return float64(float64(parts) * float64(float64(c.Columns/x.Vectors)*sum))
 }
@@ -165,7 +166,7 @@ func (c *apart) together(t micro.Tile, enc *fkw.Encoding) int64 {
 }
 
 // apartName is the algorithm's in points of parameters.
-const apartName = pixelsAnchor + " apart"
+const apartName = PixelsAnchor + " apart"
 
 // space is what kernels may vary: the tile, how many channels are summed at a time, and by how many filters.
 func (c *apart) space(encodings []*fkw.Encoding) *params.Space {

@@ -24,8 +24,8 @@ import (
 	"rules_dnn/gen/propose/weights"
 )
 
-// prunedAnchor is a contraction whose sums go over the weights that are stored (PatDNN 2.5): lanes are filters that share what they keep.
-const prunedAnchor = "pruned"
+// Anchor is a contraction whose sums go over the weights that are stored (PatDNN 2.5): lanes are filters that share what they keep.
+const Anchor = "pruned"
 
 // nearChannels is how many channels have their kernels by pattern: what a tile's pixels need of these stays in the first-level cache.
 const nearChannels = 64
@@ -52,7 +52,7 @@ type sparse struct {
 // Pruned proposes schedules for a contraction whose weights were pruned so that neighbouring filters share what they keep: as many as fill
 // registers. None where too few weights are zero.
 func Filters(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(prunedAnchor) || !env.Pruned.On() || env.Packing != nil && env.Packing.Kept == "" {
+	if env.Packing != nil && env.Packing.Kept == "" {
 		return nil, nil
 	}
 	c := &sparse{Laid: tiled.Lay(b, env)}
@@ -100,7 +100,7 @@ func prunedBy(b *block.Block, env *lower.Env, enc *fkw.Encoding, shares []int64)
 	free := *env
 	free.Tiles, free.Only, free.Packing, free.Given = prunedTiles, "", nil, nil
 	space := sync.OnceValue(func() *params.Space {
-		return env.SpaceOr(prunedAnchor, func() *params.Space { return prunedSpace(b, &free, enc, shares) })
+		return env.SpaceOr(Anchor, func() *params.Space { return prunedSpace(b, &free, enc, shares) })
 	})
 	if env.Varies() {
 		return prunedVaried(b, env, &free, enc, space)
@@ -108,7 +108,7 @@ func prunedBy(b *block.Block, env *lower.Env, enc *fkw.Encoding, shares []int64)
 	_, choices := tiled.Lay(b, &free).Plan(&free, nil)
 	var out []*lower.Lowered
 	for _, t := range choices {
-		if t.Vectors*tiled.Lay(b, env).Instr.Lanes != enc.Share || env.Only != "" && lower.Unhashed(env.Only) != lower.TiledName(prunedAnchor, t) {
+		if t.Vectors*tiled.Lay(b, env).Instr.Lanes != enc.Share || env.Only != "" && lower.Unhashed(env.Only) != lower.TiledName(Anchor, t) {
 			continue
 		}
 		for _, grouped := range []bool{false, true} {
@@ -163,7 +163,7 @@ func (c *sparse) propose(p *tiled.Tiling, env *lower.Env) (*lower.Lowered, error
 	last.Values = []te.Expr{te.Fn(ir.F32, "mul", x, c.weight(n))}
 	out.Work.Operands[n] = c.weights
 	c.sumStored(&out.Sched, n)
-	return c.follow(prunedAnchor, p.Tile, out, n, env)
+	return c.follow(Anchor, p.Tile, out, n, env)
 }
 
 // follow is the kernel of a proposal, of which operand n is the weights that are stored.

@@ -23,7 +23,7 @@ func prunedSpace(b *block.Block, free *lower.Env, enc *fkw.Encoding, shares []in
 	}
 	lanes := c.Instr.Lanes
 	fits := slices.DeleteFunc(c.Choice.Fitting(), func(t micro.Tile) bool { return !slices.Contains(shares, t.Vectors*lanes) })
-	s := &params.Space{Algorithm: prunedAnchor, Params: []params.Param{{Name: vary.Share, Values: shares}, {Name: vary.Rows, Values: vary.Sized(fits, vary.RowsOf)}, {Name: vary.Groups, Values: []int64{0, 1}}}}
+	s := &params.Space{Algorithm: Anchor, Params: []params.Param{{Name: vary.Share, Values: shares}, {Name: vary.Rows, Values: vary.Sized(fits, vary.RowsOf)}, {Name: vary.Groups, Values: []int64{0, 1}}}}
 	band := -1
 	if bands := c.Bands(p); len(bands) > 1 {
 		band, s.Params = len(s.Params), append(s.Params, params.Param{Name: vary.Band, Values: bands})
@@ -86,7 +86,7 @@ func (c *sparse) shares(e *weights.Encodings) ([]int64, error) {
 // space is what kernels whose lanes are pixels may vary.
 func (c *pixelwise) space() *params.Space {
 	all := c.tiles()
-	s := &params.Space{Algorithm: pixelsAnchor, Params: []params.Param{{Name: vary.Rows, Values: vary.Sized(all, vary.RowsOf)}, {Name: vary.Vectors, Values: vary.Sized(all, vary.VectorsOf)},
+	s := &params.Space{Algorithm: PixelsAnchor, Params: []params.Param{{Name: vary.Rows, Values: vary.Sized(all, vary.RowsOf)}, {Name: vary.Vectors, Values: vary.Sized(all, vary.VectorsOf)},
 		{Name: vary.Band, Values: vary.Divisors(c.rows, tiled.MostBands)}}}
 	s.Fits = func(v []int64) bool {
 		whole := c.rows%v[0] != 0

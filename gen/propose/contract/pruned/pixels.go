@@ -27,9 +27,9 @@ import (
 	"rules_dnn/gen/target/instr"
 )
 
-// pixelsAnchor is a contraction whose sums go over the weights that are stored, where each filter keeps what it likes: lanes are neighbouring
+// PixelsAnchor is a contraction whose sums go over the weights that are stored, where each filter keeps what it likes: lanes are neighbouring
 // pixels. The sums of a tile's pixels, of one filter, are in registers while all of its kernels are walked.
-const pixelsAnchor = "pixels"
+const PixelsAnchor = "pixels"
 
 // acrossVar numbers the tiles along the pixels.
 const acrossVar = "ta"
@@ -44,7 +44,7 @@ type pixelwise struct {
 // PrunedPixels proposes schedules for a contraction whose weights were pruned, each filter's in its own way. None where too few weights are zero,
 // or where pixels are no neighbours.
 func Pixels(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(pixelsAnchor) || !env.Pruned.On() || env.Packing != nil && env.Packing.Kept == "" {
+	if env.Packing != nil && env.Packing.Kept == "" {
 		return nil, nil
 	}
 	c := newPixels(b, env)
@@ -62,7 +62,7 @@ func Pixels(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 		return nil, nil
 	}
 	c.enc = enc
-	space := sync.OnceValue(func() *params.Space { return env.SpaceOr(pixelsAnchor, c.space) })
+	space := sync.OnceValue(func() *params.Space { return env.SpaceOr(PixelsAnchor, c.space) })
 	var all []micro.Tile
 	if env.Varies() {
 		if err := space().Check(env.Given); err != nil {
@@ -75,7 +75,7 @@ func Pixels(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	}
 	var out []*lower.Lowered
 	for _, t := range all {
-		if !env.Varies() && env.Only != "" && lower.Unhashed(env.Only) != lower.TiledName(pixelsAnchor, t) {
+		if !env.Varies() && env.Only != "" && lower.Unhashed(env.Only) != lower.TiledName(PixelsAnchor, t) {
 			continue
 		}
 		l, err := c.kernel(t, env, space)
@@ -178,9 +178,9 @@ func (c *pixelwise) cycles(t *target.Target, x micro.Tile) float64 {
 		}
 		m.Kept.Taps = append(m.Kept.Taps, taps)
 	}
-	sum := float64(float64(c.rows/x.Rows) * micro.KeptCycles(t, m))
+	sum := float64(float64(c.rows/x.Rows) * cost.KeptCycles(t, m))
 	if m.Rows = c.rows % x.Rows; m.Rows > 0 {
-		sum += micro.KeptCycles(t, m)
+		sum += cost.KeptCycles(t, m)
 	}
 	return float64(float64((c.width+c.across(x)-1)/c.across(x)) * sum)
 }
@@ -216,7 +216,7 @@ func (c *pixelwise) kernel(t micro.Tile, env *lower.Env, space func() *params.Sp
 	c.Values(&out.Sched, &tiled.PackedWeights{}, env.Layouts)
 	out.Sched.Values = append(out.Sched.Values, sched.Value{Of: te.Source{Stage: true}, Parts: copied.Parts, Space: sched.Worker, Margin: c.margin(t)})
 	c.sumStored(&out.Sched, n)
-	l, err := c.follow(pixelsAnchor, t, out, n, env)
+	l, err := c.follow(PixelsAnchor, t, out, n, env)
 	if err == nil {
 		l.Point = c.pointOf(t, band, space)
 	}

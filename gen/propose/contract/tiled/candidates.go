@@ -8,32 +8,26 @@ import (
 	"rules_dnn/gen/kernel/follow"
 	"rules_dnn/gen/kernel/params"
 	"rules_dnn/gen/propose/lower"
-	"rules_dnn/gen/propose/workgroup"
 )
 
-// contractionAnchor is what kernels are called that are no windows.
-const contractionAnchor = "contraction"
+// Anchor is what kernels are called that are no windows.
+const Anchor = "contraction"
 
 func (c *Laid) anchor() string {
 	if c.Window {
 		return lower.WindowAnchor
 	}
-	return contractionAnchor
+	return Anchor
 }
 
 // Contraction proposes schedules for a block that is a contraction, one for each tile that env asks for, and follows them; none where
 // the block is no such thing. The weights are packed into a constant of the tile's order.
 func Candidates(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants(contractionAnchor) && !env.Wants(lower.WindowAnchor) || !env.Packing.Transforms(0) {
+	if !env.Packing.Transforms(0) {
 		return nil, nil
 	}
 	if env.Varies() {
 		return varied(b, env)
-	}
-	if env.Only == "" && env.Target.InStep() {
-		if shared, err := workgroup.SharedSums(b, env); shared || err != nil {
-			return nil, err // whatever the layouts
-		}
 	}
 	c := LayHalves(b, env)
 	if c == nil {

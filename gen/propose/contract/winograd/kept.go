@@ -29,7 +29,7 @@ const mostKept = 0.75
 
 // Kept lowers a block by Winograd's algorithm whose weights were pruned so that neighbouring filters keep the same kernels; none where too few are dropped.
 func Kept(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	if !env.Wants("winograd") || env.Packing != nil && (env.Packing.Kept == "" || !env.Packing.Transformed()) || env.Varies() && env.Given.Algorithm != keptAlgorithm {
+	if env.Packing != nil && (env.Packing.Kept == "" || !env.Packing.Transformed()) || env.Varies() && env.Given.Algorithm != keptAlgorithm {
 		return nil, nil
 	}
 	all, err := keptFilterings(b, env)

@@ -37,7 +37,7 @@ func TestKept(t *testing.T) {
 		for _, chip := range []string{"x86_64", "x86_64_v3", "x86_64_v4", "arm64"} {
 			t.Run(name+", "+chip, func(t *testing.T) {
 				b, env := contracttest.Convolution(t, ir.F32, text, chip, true)
-				env.Winograd, env.Pruned = true, weights.NewEncodings()
+				env.Pruned = weights.NewEncodings()
 				contracttest.Drop(b, 3)
 				x := ir.NewTensor(ir.F32, dims(t, b.Operands[0])...)
 				r := rand.New(rand.NewPCG(1, 2))
@@ -121,10 +121,6 @@ func TestKeptOrNone(t *testing.T) {
 			contracttest.Drop(b, 3)
 			env.Pruned = nil
 		}, false},
-		"without Winograd's algorithm": {text, func(b *block.Block, env *lower.Env) {
-			contracttest.Drop(b, 3)
-			env.Winograd = false
-		}, false},
 		"packed dense": {text, func(b *block.Block, env *lower.Env) {
 			contracttest.Drop(b, 3)
 			env.Packing = &weights.Packing{Lanes: 16, Groups: 2, Results: 4, Parts: 1, Type: ir.F32}
@@ -140,7 +136,7 @@ func TestKeptOrNone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, env := contracttest.Convolution(t, ir.F32, c.text, "x86_64_v4", true)
-			env.Winograd, env.Pruned = true, weights.NewEncodings()
+			env.Pruned = weights.NewEncodings()
 			c.change(b, env)
 			ls, err := Kept(b, env)
 			require.NoError(t, err)
@@ -152,7 +148,7 @@ func TestKeptOrNone(t *testing.T) {
 // TestKeptArrays: the constant has each kept kernel's transform at every point, those of a point one after the other; read in parts of any size it is the same.
 func TestKeptArrays(t *testing.T) {
 	b, env := contracttest.Convolution(t, ir.F32, "1, 40, 12, 12; 32, 40, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true)
-	env.Winograd, env.Pruned = true, weights.NewEncodings()
+	env.Pruned = weights.NewEncodings()
 	contracttest.Drop(b, 4)
 	all, err := keptFilterings(b, env)
 	require.NoError(t, err)
@@ -198,7 +194,7 @@ func TestKeptArrays(t *testing.T) {
 // TestKeptReads: what is written of a large constant reads the weights once for each row of points, as many as a transform has.
 func TestKeptReads(t *testing.T) {
 	b, env := contracttest.Convolution(t, ir.F32, "1, 768, 12, 12; 1024, 768, 3, 3; pads = [1, 1, 1, 1]", "x86_64_v4", true)
-	env.Winograd, env.Pruned = true, weights.NewEncodings()
+	env.Pruned = weights.NewEncodings()
 	contracttest.Drop(b, 2)
 	read, data := int64(0), b.Operands[1].Const.Data
 	b.Operands[1].Const = ir.Computed(ir.F32, b.Operands[1].Const.Shape, 1, func(out []byte, first int64) error {

@@ -48,7 +48,7 @@ func SplitFilters(b *block.Block, env *lower.Env, results []int64) [][]*block.Bl
 	var out [][]*block.Block
 	for _, n := range results {
 		f := wino.New(int(n), filterTaps)
-		if f == nil || !env.Winograd {
+		if f == nil {
 			continue
 		}
 		if s := newSplitFilter(b, env, f); s != nil {

@@ -33,7 +33,7 @@ func TestSplitFilterSchedules(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, env := contracttest.Convolution(t, ir.F32, text, "x86_64", false)
-			env.Winograd, env.Contractions = true, true
+			env.Contractions = true
 			env.Target, env.Layouts = chipstest.Target(t, "opencl_nvidia"), func(*ir.Value) layout.Layout { return layout.RowMajor }
 			all := SplitFilters(b, env, []int64{2, 4})
 			require.Len(t, all, 2)
@@ -58,8 +58,6 @@ func TestSplitFilterSchedules(t *testing.T) {
 				require.NoError(t, err)
 				assert.Nil(t, ls, "a product chooses nothing")
 			}
-			env.Winograd = false
-			assert.Empty(t, SplitFilters(b, env, []int64{2, 4}))
 		})
 	}
 }

@@ -16,8 +16,9 @@ import (
 	"rules_dnn/gen/propose/weights"
 )
 
-// algorithm is the algorithm's in parameters: the transform is one of them.
-const algorithm = "winograd"
+// Anchor begins the names of these kernels, and names the algorithm in their parameters. The
+// transform is a parameter.
+const Anchor = "winograd"
 
 // spaceOf is what convolutions by Winograd's algorithm may vary; nil where the block is none.
 func spaceOf(b *block.Block, env *lower.Env) *params.Space {
@@ -47,7 +48,7 @@ func spaceOf(b *block.Block, env *lower.Env) *params.Space {
 	if tiles == nil {
 		return nil
 	}
-	s := &params.Space{Algorithm: algorithm, Params: []params.Param{
+	s := &params.Space{Algorithm: Anchor, Params: []params.Param{
 		{Name: vary.Results, Values: sizes(results)},
 		{Name: vary.Rows, Values: params.Ascending(rows...)},
 		{Name: vary.Vectors, Values: params.Ascending(vectors...)},
@@ -164,8 +165,8 @@ func (w *filtering) pointOf(space func() *params.Space) func() (*params.Point, *
 
 // varied is the kernel of the parameters that are given, or none; an error where they are none of the block's.
 func varied(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
-	space := env.SpaceOr(algorithm, func() *params.Space { return spaceOf(b, env) })
-	if space == nil || env.Given.Algorithm != algorithm {
+	space := env.SpaceOr(Anchor, func() *params.Space { return spaceOf(b, env) })
+	if space == nil || env.Given.Algorithm != Anchor {
 		return nil, nil
 	}
 	if err := space.Check(env.Given); err != nil {

@@ -80,9 +80,6 @@ var splits = []struct{ tiles, parts int64 }{{1, 1}, {2, 1}, {4, 1}, {8, 1}, {4, 
 // is no convolution of windows of three points along two axes in blocked layouts.
 func Candidates(b *block.Block, env *lower.Env) ([]*lower.Lowered, error) {
 	var out []*lower.Lowered
-	if !env.Wants("winograd") {
-		return nil, nil
-	}
 	if env.Varies() {
 		return varied(b, env)
 	}
@@ -170,7 +167,7 @@ const filterTaps = 3
 
 func newFiltering(b *block.Block, env *lower.Env, f *wino.Transform) (*filtering, error) {
 	// The sums that tiles write lie in a worker's memory.
-	if !env.Winograd || !env.Target.TilesFillScratch() {
+	if !env.Target.TilesFillScratch() {
 		return nil, nil
 	}
 	c := contract.Recognise(b, env.Target)

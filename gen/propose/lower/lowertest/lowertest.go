@@ -59,13 +59,13 @@ func Product(t testing.TB) (*block.Block, *lower.Env) {
 	s := &te.Stage{Name: "Einsum", Axes: axes, Reduce: sum, Combine: te.Sum(ir.F32), Results: []te.Expr{te.Acc{Type: ir.F32}}, Values: []te.Expr{te.Fn(ir.F32, "mul", x, w)}}
 	value := func(dims ...int64) *ir.Value { return &ir.Value{Type: ir.F32, Shape: ir.Dims(dims...), HasShape: true} }
 	b := &block.Block{Stage: s, Operands: []*ir.Value{value(2, 3, 4, 8, 5), value(2, 5, 16)}, Results: []*ir.Value{value(2, 3, 4, 8, 16)}}
-	env := &lower.Env{Layouts: func(*ir.Value) layout.Layout { return layout.RowMajor }, Target: Chip(t, "x86_64_v3"), Contractions: true, Vectors: true}
+	env := lower.NewEnv(Chip(t, "x86_64_v3"), nil, lower.Options{Contractions: true, Vectors: true})
 	return b, env
 }
 
 // HexagonEnv has the layouts that a test gives, by names of values.
 func HexagonEnv(t testing.TB, layouts map[string]layout.Layout) *lower.Env {
-	return &lower.Env{Layouts: func(v *ir.Value) layout.Layout { return layouts[v.Name] }, Target: Chip(t, "hexagon_v68"), Contractions: true, Windows: true, Vectors: true}
+	return &lower.Env{Options: lower.Options{Contractions: true, Windows: true, Vectors: true}, Layouts: func(v *ir.Value) layout.Layout { return layouts[v.Name] }, Target: Chip(t, "hexagon_v68")}
 }
 
 // WholePixels and Neighbours are products of bytes: of single pixels, and of windows.

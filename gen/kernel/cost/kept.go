@@ -1,4 +1,4 @@
-package micro
+package cost
 
 import (
 	"rules_dnn/gen/kernel/loop"
@@ -6,14 +6,16 @@ import (
 )
 
 const (
-	// runCycles is what a run of stored kernels costs besides these: its loop ends where no processor foresees it.
+	// runCycles is the cost of a run of kernels besides the kernels. No processor predicts its end.
 	runCycles = 16
-	// crossing is the part of a load that one more takes which lies in two cache lines, by what kernels took on a Zen 4.
+	// crossing is the cost of a load that crosses cache lines beside other loads, measured on a Zen
+	// 4.
 	crossing = 1
 	line     = loop.CacheLine
 )
 
-// KeptCycles estimates one call of a micro-kernel over stored kernels whose lanes are neighbours in X.
+// KeptCycles estimates a call of a micro-kernel over unpruned kernels whose lanes are neighbours in
+// X.
 func KeptCycles(t *target.Target, m *loop.MicroKernel) float64 {
 	k := m.Kept
 	products := float64(k.Entries() * m.Rows * m.Vectors)
@@ -34,17 +36,18 @@ func KeptCycles(t *target.Target, m *loop.MicroKernel) float64 {
 		adds = float64(2*m.Rows*m.Vectors*m.Instr.Bytes()) / t.L2BytesPerCycle
 	}
 	cycles := max(fma, access, issue, brought(t, m), float64(t.Latency(m.Instr)*float64(k.Entries()))) + float64(hidden*(access+issue))
-	return callCycles + adds + float64(float64(k.Runs())*runCycles) + float64(float64(k.Kernels)/10*cycles)
+	return PerCall + adds + float64(float64(k.Runs())*runCycles) + float64(float64(k.Kernels)/10*cycles)
 }
 
-// spanned is how many cache lines so many elements of X take on average, which begin anywhere.
+// spanned returns the mean number of cache lines of n neighbours in X, which begin anywhere.
 func spanned(n int64, m *loop.MicroKernel) float64 {
 	size := int64(m.Instr.X.Size())
 	return 1 + float64(float64((n-1)*size)/line)
 }
 
-// brought is the cycles in which what a kernel reads of X comes to the first-level cache: each kernel is of another channel, and all of them
-// find no room there; or in the second-level one, that of a part of them.
+// brought returns the cycles in which a kernel's part of X comes to the first-level cache. Each
+// kernel reads another channel, and the cache has no room for all of them. The second-level cache
+// has room for a part of them.
 func brought(t *target.Target, m *loop.MicroKernel) float64 {
 	k := m.Kept
 	lines := 0.0
