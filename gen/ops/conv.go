@@ -15,11 +15,12 @@ func convRows() []*Row {
 	return []*Row{
 		{
 			Name: "Conv", Versions: []int{1, 11, 22}, Attrs: attrs, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: operands, Build: conv,
+			Inputs: operands, Weights: &Weights{Operand: 1, Bias: 2, Kernel: true, Linear: true}, Build: conv,
 		},
 		{
 			Name: "ConvTranspose", Versions: []int{1, 11, 22}, MinOutputs: 1, MaxOutputs: 1, Inputs: operands,
 			Attrs: slices.Concat(attrs, []AttrSpec{intsAttr("output_padding"), intsAttr("output_shape")}), Build: convTranspose,
+			Weights: &Weights{Operand: 1, Bias: 2, Kernel: true, Linear: true, channelsFirst: always},
 		},
 	}
 }

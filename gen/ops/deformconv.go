@@ -16,7 +16,8 @@ func deformRows() []*Row {
 			Attrs: []AttrSpec{
 				intsAttr("dilations"), intAttr("group"), intsAttr("kernel_shape"), intAttr("offset_group"), intsAttr("pads"), intsAttr("strides"),
 			},
-			Build: deformConv,
+			Weights: &Weights{Operand: 1, Bias: 3, Kernel: true, Linear: true},
+			Build:   deformConv,
 		},
 		{
 			Name: "RoiAlign", Versions: []int{10, 16, 22}, MinOutputs: 1, MaxOutputs: 1,

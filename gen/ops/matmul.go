@@ -13,14 +13,16 @@ func matmulRows() []*Row {
 	return []*Row{
 		{
 			Name: "Gemm", Versions: []int{7, 9, 11, 13}, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{in("A", wideNumbers), in("B", wideNumbers), until(10, in("C", wideNumbers)), opt(since(11, in("C", wideNumbers)))},
-			Attrs:  []AttrSpec{floatAttr("alpha"), floatAttr("beta"), intAttr("transA"), intAttr("transB")},
-			Build:  gemm,
+			Inputs:  []Param{in("A", wideNumbers), in("B", wideNumbers), until(10, in("C", wideNumbers)), opt(since(11, in("C", wideNumbers)))},
+			Attrs:   []AttrSpec{floatAttr("alpha"), floatAttr("beta"), intAttr("transA"), intAttr("transB")},
+			Weights: &Weights{Operand: 1, Bias: 2, Linear: true, channelsFirst: unlessTransposed},
+			Build:   gemm,
 		},
 		{
 			Name: "MatMul", Versions: []int{1, 9, 13}, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{in("A", wideNumbers), in("B", wideNumbers)},
-			Build:  matmul,
+			Inputs:  []Param{in("A", wideNumbers), in("B", wideNumbers)},
+			Weights: &Weights{Operand: 1, Linear: true, channelsFirst: always},
+			Build:   matmul,
 		},
 	}
 }

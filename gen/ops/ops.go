@@ -103,6 +103,8 @@ type Row struct {
 	// MinOutputs and MaxOutputs are the least and greatest number of results;
 	// MaxOutputs < 0: any number.
 	MinOutputs, MaxOutputs int
+	// Weights describes the operand of weights. Nil: the operator has no weights.
+	Weights *Weights
 	// Executed reports that the results' shapes are known only after the operator ran
 	// (SoD2's Execution Determined Output).
 	Executed bool

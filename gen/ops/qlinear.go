@@ -18,13 +18,15 @@ func qlinearRows() []*Row {
 	return []*Row{
 		{
 			Name: "ConvInteger", Versions: []int{10}, MinOutputs: 1, MaxOutputs: 1, Attrs: convAttrs,
-			Inputs: []Param{q("x", "T1"), q("w", "T2"), opt(q("x_zero_point", "T1")), opt(q("w_zero_point", "T2"))},
-			Build:  convInteger,
+			Inputs:  []Param{q("x", "T1"), q("w", "T2"), opt(q("x_zero_point", "T1")), opt(q("w_zero_point", "T2"))},
+			Weights: &Weights{Operand: 1, Kernel: true},
+			Build:   convInteger,
 		},
 		{
 			Name: "MatMulInteger", Versions: []int{10}, MinOutputs: 1, MaxOutputs: 1,
-			Inputs: []Param{q("A", "T1"), q("B", "T2"), opt(q("a_zero_point", "T1")), opt(q("b_zero_point", "T2"))},
-			Build:  matmulInteger,
+			Inputs:  []Param{q("A", "T1"), q("B", "T2"), opt(q("a_zero_point", "T1")), opt(q("b_zero_point", "T2"))},
+			Weights: &Weights{Operand: 1, channelsFirst: always},
+			Build:   matmulInteger,
 		},
 		{
 			Name: "QLinearConv", Versions: []int{10}, MinOutputs: 1, MaxOutputs: 1, Attrs: convAttrs,
@@ -33,7 +35,8 @@ func qlinearRows() []*Row {
 				q("w", "T2"), {Name: "w_scale", Types: single}, q("w_zero_point", "T2"),
 				{Name: "y_scale", Types: single}, q("y_zero_point", "T3"), opt(Param{Name: "B", Types: []ir.DType{ir.I32}}),
 			},
-			Build: qlinearConv,
+			Weights: &Weights{Operand: 3, Bias: 8, Kernel: true},
+			Build:   qlinearConv,
 		},
 		{
 			Name: "QLinearMatMul", Versions: []int{10, 21}, MinOutputs: 1, MaxOutputs: 1,
@@ -41,7 +44,8 @@ func qlinearRows() []*Row {
 				q("a", "T1"), scale("a_scale"), q("a_zero_point", "T1"), q("b", "T2"), scale("b_scale"), q("b_zero_point", "T2"),
 				scale("y_scale"), q("y_zero_point", "T3"),
 			},
-			Build: qlinearMatmul,
+			Weights: &Weights{Operand: 3, channelsFirst: always},
+			Build:   qlinearMatmul,
 		},
 	}
 }

@@ -34,8 +34,8 @@ var bounded = []string{"Cos", "Erf", "HardSigmoid", "Hardmax", "LpNormalization"
 // IsBounded reports whether no result of an operator is beyond what any type of floats holds, whatever its operands are.
 func IsBounded(op string) bool { return slices.Contains(bounded, op) }
 
-// weighs are operators that multiply and sum.
-var weighs = []string{Attend, "Attention", "Conv", "ConvTranspose", "DeformConv", "Einsum", "Gemm", "MatMul"}
+// weighs are operators that multiply and sum, besides those with weights.
+var weighs = []string{Attend, "Attention", "Einsum"}
 
 // grows are operators whose results 16 bits may not hold, by the reason.
 var grows = map[string]string{
@@ -106,7 +106,7 @@ func rangeOf16(n *ir.Node) (r Range, why string) {
 		return Grows, whyCounted
 	case slices.Contains(settles, n.Op):
 		return Settles, ""
-	case slices.Contains(weighs, n.Op):
+	case row.Weights != nil && row.Weights.Linear || slices.Contains(weighs, n.Op):
 		return Weighs, ""
 	}
 	return Follows, ""

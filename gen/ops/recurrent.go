@@ -34,6 +34,7 @@ func recurrentRow(name string, of func(*Ctx) (*cell, error), attrs []AttrSpec, m
 		}, more...),
 		Attrs: append(attrs, floatsAttr("activation_alpha"), floatsAttr("activation_beta"), strsAttr("activations"),
 			floatAttr("clip"), strAttr("direction"), intAttr("hidden_size"), intAttr("layout").from(14)),
+		Weights: &Weights{Operand: 1},
 		Compose: func(b *composer) ([]*ir.Value, error) {
 			c, err := of(b.Ctx)
 			if err != nil {

@@ -73,11 +73,13 @@ func (f *finder) read(g *ir.Graph, inside bool) {
 
 // node finds the weights of a node, and of those in its regions.
 func (f *finder) node(n *ir.Node, g *ir.Graph) {
-	if operand, ok := skippedRoles[n.Op]; ok && f.fromConstants(n.Input(operand)) {
-		f.skip(n, n.Input(operand), "weights of this operator are not pruned; supported are Conv, Gemm and MatMul")
-	}
-	if r, ok := roles[n.Op]; ok && f.fromConstants(n.Input(r.operand)) {
-		f.weights(n, n.Input(r.operand), r, g)
+	if of := ops.WeightsOf(n); of != nil && f.fromConstants(n.Input(of.Operand)) {
+		w := n.Input(of.Operand)
+		if prunes(n) != nil {
+			f.weights(n, w, g)
+		} else {
+			f.skip(n, w, "weights of this operator are not pruned; supported are %s", supported())
+		}
 	}
 	for _, region := range n.Regions {
 		for _, inner := range region.Nodes {
@@ -107,7 +109,7 @@ func (f *finder) skip(n *ir.Node, w *ir.Value, format string, args ...any) {
 }
 
 // weights adds a layer, or says why there is none.
-func (f *finder) weights(n *ir.Node, w *ir.Value, r role, g *ir.Graph) {
+func (f *finder) weights(n *ir.Node, w *ir.Value, g *ir.Graph) {
 	if f.done[w.Name] {
 		return
 	}
@@ -115,7 +117,7 @@ func (f *finder) weights(n *ir.Node, w *ir.Value, r role, g *ir.Graph) {
 		f.skip(n, w, "its weights are the result of %s; want a constant of the model", w.Def.Label())
 		return
 	}
-	axis, groups, err := r.of(n, w)
+	axis, groups, err := filtersOf(n, w)
 	if err != nil {
 		f.skip(n, w, "%v", err)
 		return
@@ -143,7 +145,7 @@ func (f *finder) weights(n *ir.Node, w *ir.Value, r role, g *ir.Graph) {
 func (f *finder) label(n *ir.Node) string {
 	last := *n
 	last.Outputs = slices.Clone(n.Outputs)
-	if n.Op == "MatMul" || len(last.Outputs) == 0 {
+	if prunes(n).Bias == 0 || len(last.Outputs) == 0 {
 		return n.Label()
 	}
 	for f.uses[last.Outputs[0]] == 1 && f.folds[last.Outputs[0]] != nil {
@@ -160,11 +162,10 @@ func (l *Layer) refuses(x reader) string {
 	if x.inside {
 		return "a branch or body reads its weights; supported are weights read only in the model's own graph"
 	}
-	r, ok := roles[x.node.Op]
-	if !ok || r.operand != x.operand {
+	if of := prunes(x.node); of == nil || of.Operand != x.operand {
 		return fmt.Sprintf("%s also reads its weights", x.node.Label())
 	}
-	axis, groups, err := r.of(x.node, x.node.Inputs[x.operand])
+	axis, groups, err := filtersOf(x.node, x.node.Inputs[x.operand])
 	if err != nil || axis != l.FilterAxis || groups != l.Groups {
 		return fmt.Sprintf("%s also reads its weights, with another shape or axis", x.node.Label())
 	}

@@ -88,7 +88,7 @@ func (p *plan) quantized(n *ir.Node, weights *ir.Tensor, operands, results []*ir
 		}
 	}
 	if weights != nil {
-		with[p.nodes[n].weight] = weights
+		with[p.nodes[n].weight.Operand] = weights
 	}
 	ys, err := interp.Interp{Workers: workers()}.Node(n, with)
 	if err != nil {

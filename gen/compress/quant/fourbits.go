@@ -7,6 +7,7 @@ import (
 	"rules_dnn/gen/graph/passes/edit"
 	"rules_dnn/gen/graph/samples"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 )
 
 // fourBits stores the weights of products in 4 bits; all that is computed stays float.
@@ -25,8 +26,8 @@ func fourBits(g *ir.Graph, s *Settings, inputs []samples.Input, alone int) (*Rep
 			if err != nil {
 				return nil, n.Errorf("%w", err)
 			}
-			if w.smaller() {
-				x.WeightBits, p.nodes[n], weights[n], r.results[n.Outputs[0]] = s.WeightBits, rules[n.Op], w, i
+			if rule, _ := of(n); w.smaller() {
+				x.WeightBits, p.nodes[n], weights[n], r.results[n.Outputs[0]] = s.WeightBits, rule, w, i
 			} else {
 				x.Float = fmt.Sprintf("its weights would not take less memory in blocks of %d", s.BlockSize)
 			}
@@ -48,10 +49,11 @@ func (s *Settings) whyFloat(n *ir.Node) string {
 	if s.float(n) {
 		return "the settings leave it float"
 	}
-	if n.Op != "MatMul" && n.Op != "Gemm" {
+	weights := ops.WeightsOf(n)
+	if !weights.Factor() {
 		return "no MatMul or Gemm"
 	}
-	x, w := n.Inputs[0], n.Inputs[1]
+	x, w := n.Inputs[0], n.Inputs[weights.Operand]
 	switch {
 	case w.Const == nil:
 		return "its second factor is not constant"
@@ -62,14 +64,11 @@ func (s *Settings) whyFloat(n *ir.Node) string {
 	case !x.HasShape || len(x.Shape) < 2:
 		return "its first factor is a vector"
 	}
-	if n.Op == "MatMul" {
-		return ""
-	}
-	channels := w.Const.Shape[gemmChannels(n, 2)]
+	filters, _ := weights.Axes(n, 2)
 	switch r, plain := of(n); {
 	case !plain || n.Int("transA", 0) != 0:
 		return "it has alpha, beta or transA"
-	case n.Input(r.bias) != nil && r.added(n, channels) == nil:
+	case weights.Bias != 0 && n.Input(weights.Bias) != nil && r.added(n, w.Const.Shape[filters]) == nil:
 		return "its bias is not a constant with a number for each column"
 	}
 	return ""
@@ -82,7 +81,9 @@ type matrix struct {
 }
 
 func matrixOf(n *ir.Node) matrix {
-	return matrix{n.Inputs[1], n.Op == "Gemm" && n.Int("transB", 0) != 0}
+	w := ops.WeightsOf(n)
+	filters, _ := w.Axes(n, 2)
+	return matrix{n.Inputs[w.Operand], filters == 0}
 }
 
 // matrices are those of a graph: nodes that share weights go on sharing them.
@@ -116,8 +117,8 @@ func (m *matrices) insert(g *ir.Graph, nodes map[*ir.Node]rule) {
 			}
 		}
 		var bias *ir.Value
-		if n.Op == "Gemm" {
-			bias = n.Input(r.bias)
+		if at := r.weight.Bias; at != 0 {
+			bias = n.Input(at)
 		}
 		w.product(n, written[w][0], written[w][1], bias)
 	}

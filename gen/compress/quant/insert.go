@@ -128,7 +128,7 @@ func (e *editor) apply(op string, version int, name string, t ir.DType, attrs ir
 
 // weights gives a product its quantized weights and bias.
 func (e *editor) weights(n *ir.Node, r rule, l *layer) error {
-	w := n.Input(r.weight)
+	w := n.Input(r.weight.Operand)
 	scales := floatsOf(l.weights.scales)
 	axis := ir.Attrs{"axis": int64(l.weights.axis)}
 	shape := []int64{int64(len(scales))}
@@ -138,7 +138,7 @@ func (e *editor) weights(n *ir.Node, r rule, l *layer) error {
 	q := ir.ConstValue(e.names.Name(w.Name+"_quantized"), l.weights.tensor())
 	scale := ir.ConstValue(e.names.Name(w.Name+"_scale"), edit.FloatTensor(ir.F32, scales, shape...))
 	zero := ir.ConstValue(e.names.Name(w.Name+"_zero_point"), edit.IntTensor(ir.I8, make([]int64, len(scales)), shape...))
-	n.Inputs[r.weight] = e.apply("DequantizeLinear", e.dequantize, w.Name+"_dequantized", ir.F32, axis, q, scale, zero)
+	n.Inputs[r.weight.Operand] = e.apply("DequantizeLinear", e.dequantize, w.Name+"_dequantized", ir.F32, axis, q, scale, zero)
 	if l.bias == nil {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (e *editor) weights(n *ir.Node, r rule, l *layer) error {
 		}
 	}
 	name := e.names.Name(w.Name + "_bias")
-	if b := n.Input(r.bias); b != nil {
+	if b := n.Input(r.weight.Bias); b != nil {
 		name = b.Name
 	}
 	length := int64(len(numbers))
@@ -157,10 +157,10 @@ func (e *editor) weights(n *ir.Node, r rule, l *layer) error {
 	sb := ir.ConstValue(e.names.Name(name+"_scale"), edit.FloatTensor(ir.F32, floatsOf(products), length))
 	zb := ir.ConstValue(e.names.Name(name+"_zero_point"), edit.IntTensor(ir.I32, make([]int64, length), length))
 	b := e.apply("DequantizeLinear", e.dequantize, name+"_dequantized", ir.F32, ir.Attrs{"axis": int64(0)}, qb, sb, zb)
-	for len(n.Inputs) <= r.bias {
+	for len(n.Inputs) <= r.weight.Bias {
 		n.Inputs = append(n.Inputs, nil)
 	}
-	n.Inputs[r.bias] = b
+	n.Inputs[r.weight.Bias] = b
 	return nil
 }
 

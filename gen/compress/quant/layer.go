@@ -42,7 +42,7 @@ func (p *plan) layers() ([]*layer, error) {
 func (p *plan) layer(n *ir.Node, r rule) (*layer, error) {
 	t := r.weights(n).Const
 	l := &layer{node: n, rule: r, result: 1, activation: p.group[n.Inputs[0]].param.scale}
-	axis := r.channels(n, len(t.Shape))
+	axis, _ := r.weight.Axes(n, len(t.Shape))
 	w, finite, err := newWeights(t, axis, p.settings.PerChannel && len(t.Shape) > 1)
 	switch {
 	case err != nil:
@@ -57,7 +57,7 @@ func (p *plan) layer(n *ir.Node, r rule) (*layer, error) {
 		if l.bias, err = edit.Floats(b.Const); err != nil {
 			return nil, err
 		}
-	case r.bias != 0 && n.Input(r.bias) == nil:
+	case r.weight.Bias != 0 && n.Input(r.weight.Bias) == nil:
 		l.bias = make([]float64, l.channels)
 	}
 	l.weights.fit(l.bias, l.activation)
@@ -93,7 +93,7 @@ func (p *plan) correct(layers []*layer, inputs []samples.Input) error {
 				return err
 			}
 			with := append([]*ir.Tensor{}, operands...)
-			with[0], with[l.rule.weight] = x, quantized[l]
+			with[0], with[l.rule.weight.Operand] = x, quantized[l]
 			ys, err := interp.Interp{Workers: workers()}.Node(n, with)
 			if err != nil {
 				return err

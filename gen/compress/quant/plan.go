@@ -98,7 +98,7 @@ func (p *plan) products() {
 		changed = false
 		for _, n := range p.g.Nodes {
 			r, ok := p.nodes[n]
-			if !ok || r.weight != 0 {
+			if !ok || r.weight != nil {
 				continue
 			}
 			if !slices.ContainsFunc(r.activations(n), p.fromQuantized) {

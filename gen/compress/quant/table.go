@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 )
 
 // rule says which of an operator's operands are quantized.
@@ -13,20 +14,17 @@ type rule struct {
 	every bool
 	// moves is that the result has elements of the operands alone: it has their scale.
 	moves bool
-	// weight is an operand whose constants are quantized by channel, 0: none; channels is its axis of result channels. bias is added to their
-	// sums, 0: none.
-	weight   int
-	channels func(n *ir.Node, rank int) int
-	bias     int
+	// weight describes the operand whose constants are quantized by filter. The function of sets it.
+	weight *ops.Weights
 }
 
 // rules are the operators that are computed in integers, or from and to them. All others stay float.
 var rules = map[string]rule{
 	// Products.
-	"Conv":          {data: []int{0}, weight: 1, channels: axis(0), bias: 2},
-	"ConvTranspose": {data: []int{0}, weight: 1, channels: axis(1), bias: 2},
-	"Gemm":          {data: []int{0}, weight: 1, channels: gemmChannels, bias: 2},
-	"MatMul":        {data: []int{0, 1}, weight: 1, channels: lastAxis},
+	"Conv":          {data: []int{0}},
+	"ConvTranspose": {data: []int{0}},
+	"Gemm":          {data: []int{0}},
+	"MatMul":        {data: []int{0, 1}},
 
 	// Element by element, and means.
 	"Add":               {data: []int{0, 1}},
@@ -71,36 +69,18 @@ var rules = map[string]rule{
 // follows are operators that bound what the one before them gives: both are computed at once, and only the last result is quantized.
 var follows = []string{"Relu", "Clip"}
 
-func axis(a int) func(*ir.Node, int) int { return func(*ir.Node, int) int { return a } }
-
-func lastAxis(_ *ir.Node, rank int) int { return rank - 1 }
-
-func gemmChannels(n *ir.Node, _ int) int {
-	if n.Int("transB", 0) != 0 {
-		return 0
-	}
-	return 1
-}
-
 // of is the rule of a node, and whether it has one: nodes whose factors or groups integers cannot express stay float.
 func of(n *ir.Node) (rule, bool) {
 	r, ok := rules[n.Op]
-	switch {
-	case !ok:
-		return r, false
-	case n.Op == "Gemm" && (n.Float("alpha", 1) != 1 || n.Float("beta", 1) != 1):
-		return r, false
-	case n.Op == "ConvTranspose" && n.Int("group", 1) != 1:
-		return r, false // the axis of result channels is split among weights and groups
-	}
-	return r, true
+	r.weight = ops.WeightsOf(n)
+	return r, ok && (r.weight == nil || !r.weight.Scaled(n) && !r.weight.Split(n))
 }
 
 // activations are the operands of a node that have a scale for the whole tensor, constants among them.
 func (r rule) activations(n *ir.Node) []*ir.Value {
 	var out []*ir.Value
 	for i, v := range n.Own() {
-		if v != nil && v.Type == ir.F32 && (r.every || slices.Contains(r.data, i)) && (r.weight == 0 || i != r.weight || v.Const == nil) {
+		if v != nil && v.Type == ir.F32 && (r.every || slices.Contains(r.data, i)) && (r.weight == nil || i != r.weight.Operand || v.Const == nil) {
 			out = append(out, v)
 		}
 	}
@@ -109,10 +89,10 @@ func (r rule) activations(n *ir.Node) []*ir.Value {
 
 // weights is the constant operand that is quantized by channel, or nil.
 func (r rule) weights(n *ir.Node) *ir.Value {
-	if r.weight == 0 {
+	if r.weight == nil {
 		return nil
 	}
-	if w := n.Input(r.weight); w != nil && w.Const != nil && w.Type == ir.F32 {
+	if w := n.Input(r.weight.Operand); w != nil && w.Const != nil && w.Type == ir.F32 {
 		return w
 	}
 	return nil
@@ -120,10 +100,10 @@ func (r rule) weights(n *ir.Node) *ir.Value {
 
 // added is the constant bias of a node with an element for each of so many channels, or nil.
 func (r rule) added(n *ir.Node, channels int64) *ir.Value {
-	if r.bias == 0 {
+	if r.weight == nil || r.weight.Bias == 0 {
 		return nil
 	}
-	if b := n.Input(r.bias); b != nil && b.Const != nil && len(b.Const.Shape) == 1 && b.Const.Shape[0] == channels {
+	if b := n.Input(r.weight.Bias); b != nil && b.Const != nil && len(b.Const.Shape) == 1 && b.Const.Shape[0] == channels {
 		return b
 	}
 	return nil

@@ -27,7 +27,7 @@ func (s *shrinker) join(n *ir.Node) {
 	switch {
 	case n.Op == "Conv":
 		s.joinConv(n, x, y)
-	case n.Op == "Gemm" || n.Op == "MatMul":
+	case ops.WeightsOf(n).Factor():
 		s.joinProduct(n, x, y)
 	case ops.NormalisesByChannel(n) && n.Int("training_mode", 0) == 0 && len(n.Inputs) == 5:
 		s.same(x, y)
@@ -92,18 +92,15 @@ func (s *shrinker) reads(x *ir.Value, p part) {
 
 // joinProduct: of a product of a matrix and constant weights, rows give the result's channels and columns read the operand's.
 func (s *shrinker) joinProduct(n *ir.Node, x, y *ir.Value) {
-	w := n.Input(1)
-	plain := n.Op == "MatMul" || n.Float("alpha", 1) == 1 && n.Float("beta", 1) == 1 && n.Int("transA", 0) == 0
-	if !plain || w.Const == nil || !w.Const.Type.IsFloat() || len(w.Const.Shape) != 2 || x.Rank() != 2 {
+	of := ops.WeightsOf(n)
+	w := n.Input(of.Operand)
+	if of.Scaled(n) || n.Int("transA", 0) != 0 || !isMatrix(w) || x.Rank() != 2 {
 		s.fixAll(n)
 		return
 	}
-	rows := 1
-	if n.Op == "Gemm" && n.Int("transB", 0) != 0 {
-		rows = 0
-	}
-	s.reads(x, part{n, 1, 1 - rows, 1})
-	s.along(y, part{n, 1, rows, 1})
+	filters, channels := of.Axes(n, 2)
+	s.reads(x, part{n, of.Operand, channels, 1})
+	s.along(y, part{n, of.Operand, filters, 1})
 	if c := n.Input(2); c != nil {
 		switch {
 		case c.Const == nil || len(c.Const.Shape) > 2:
@@ -112,6 +109,11 @@ func (s *shrinker) joinProduct(n *ir.Node, x, y *ir.Value) {
 			s.along(y, part{n, 2, len(c.Const.Shape) - 1, 1})
 		}
 	}
+}
+
+// isMatrix reports whether a value is a constant matrix of floats.
+func isMatrix(v *ir.Value) bool {
+	return v.Const != nil && v.Const.Type.IsFloat() && len(v.Const.Shape) == 2
 }
 
 // joinFlatten: a channel of the operand is one or more of the result, side by side. What reads the result reads the operand's channels.
@@ -137,17 +139,14 @@ func (s *shrinker) spread(x, y *ir.Value, each int) {
 				continue
 			}
 			users++
-			w := n.Input(1)
-			if i != 0 || n.Op != "Gemm" && n.Op != "MatMul" || w.Const == nil || !w.Const.Type.IsFloat() || len(w.Const.Shape) != 2 || n.Int("transA", 0) != 0 {
+			of := ops.WeightsOf(n)
+			if i != 0 || !of.Factor() || !isMatrix(n.Input(of.Operand)) || n.Int("transA", 0) != 0 {
 				s.fix(x)
 				s.fix(y)
 				return
 			}
-			axis := 0
-			if n.Op == "Gemm" && n.Int("transB", 0) != 0 {
-				axis = 1
-			}
-			s.reads(x, part{n, 1, axis, each})
+			_, channels := of.Axes(n, 2)
+			s.reads(x, part{n, of.Operand, channels, each})
 		}
 	}
 	s.fix(y) // its readers belong to x

@@ -22,10 +22,9 @@ func (s *shrinker) learn(n *ir.Node) error {
 	}
 	x, y := n.Input(0), n.Outputs[0]
 	switch {
-	case n.Op == "Conv" || n.Op == "Gemm" && n.Int("transB", 0) != 0:
-		return s.learnFilters(n, x, y, 0)
-	case n.Op == "Gemm" || n.Op == "MatMul":
-		return s.learnFilters(n, x, y, 1)
+	case n.Op == "Conv" || ops.WeightsOf(n).Factor():
+		axis, _ := ops.WeightsOf(n).Axes(n, 2)
+		return s.learnFilters(n, x, y, axis)
 	case slices.Contains(pools, n.Op):
 		s.known[y] = onlyZeros(s.known[x])
 	case n.Op == "Flatten" && s.find(x) == s.find(y):
@@ -48,7 +47,7 @@ func onlyZeros(x []fact) []fact {
 // learnFilters: a filter without kernels on what is not zero gives its bias.
 func (s *shrinker) learnFilters(n *ir.Node, x, y *ir.Value, axis int) error {
 	w := n.Input(1)
-	plain := n.Op != "Gemm" || n.Int("transA", 0) == 0 && n.Float("beta", 1) == 1
+	plain := n.Int("transA", 0) == 0 && n.Float("beta", 1) == 1
 	if !plain || w.Const == nil || len(w.Const.Shape) < 2 || axis == 1 && len(w.Const.Shape) > 2 || w.Const.Shape[axis] != int64(s.find(y).n) || !w.Const.Type.IsFloat() {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 )
 
 // take leaves only some of a family's channels.
@@ -21,7 +22,7 @@ func (f *family) take(keep []int, r *Result) error {
 			return fmt.Errorf("constant %s: %w", ir.Show(v.Name), err)
 		}
 		p.node.Inputs[p.operand] = ir.ConstValue(v.Name, t)
-		if p.operand == 1 && (p.node.Op == "Conv" || p.node.Op == "Gemm" || p.node.Op == "MatMul") {
+		if w := ops.WeightsOf(p.node); w != nil && p.operand == w.Operand {
 			r.note(v.Name, p.axis, all)
 		}
 		if p.node.Op == "Conv" && p.operand == 1 && p.axis == 0 && p.node.Int("group", 1) > 1 {

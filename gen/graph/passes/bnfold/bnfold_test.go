@@ -121,6 +121,21 @@ func TestFold(t *testing.T) {
   %y f32[N, 2, 8, 8] = ConvTranspose.11(%x, @c.weight, @c.bias) {group = 2} "up" from ["up", "bn"]
   output %y
 `},
+		{"convolution at offsets", params + `
+  const @w f32[2, 1, 1, 1] = {1, 2}
+  input %x f32[N, 1, 3, 3]
+  input %o f32[N, 2, 3, 3]
+  %c f32[N, 2, 3, 3] = DeformConv.19(%x, @w, %o) "deform"
+  %y f32[N, 2, 3, 3] = ` + norm + `
+  output %y
+`, `
+  const @c.weight f32[2, 1, 1, 1] = {1, 8}
+  const @c.bias f32[2] = {-2, -1}
+  input %x f32[N, 1, 3, 3]
+  input %o f32[N, 2, 3, 3]
+  %y f32[N, 2, 3, 3] = DeformConv.19(%x, @c.weight, %o, @c.bias) "deform" from ["deform", "bn"]
+  output %y
+`},
 		{"gemm", params + `
   const @w f32[3, 2] = {1, 2, 3, 4, 5, 6}
   const @wb f32[] = {10}

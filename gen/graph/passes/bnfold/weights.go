@@ -5,45 +5,25 @@ import (
 
 	"rules_dnn/gen/graph/passes/edit"
 	"rules_dnn/gen/ir"
+	"rules_dnn/gen/ops"
 )
 
 // intoWeights changes the weights and the bias of n so that it computes a of its
 // former result. It reports whether n is an operator that can.
 func (f *folder) intoWeights(n *ir.Node, a affine) (bool, error) {
-	if len(n.Inputs) < 2 || len(n.Inputs) > 3 {
+	w := ops.WeightsOf(n)
+	if w == nil || !w.Linear || w.Bias == 0 {
 		return false, nil
 	}
-	for _, v := range n.Inputs[1:] {
-		if v != nil && v.Const == nil {
+	for _, i := range []int{w.Operand, w.Bias} {
+		if v := n.Input(i); v != nil && v.Const == nil {
 			return false, nil
 		}
 	}
-	switch n.Op {
-	case "Conv":
-		return f.contraction(n, a, 1, 1, func(shape []int64) channels {
-			return channels{shape[0], func(i int64) int64 { return i / inner(shape, 0) }}
-		})
-	case "ConvTranspose":
-		group := n.Int("group", 1)
-		if w := n.Inputs[1]; w == nil || group < 1 || w.Const.Shape[0]%group != 0 || w.Const.Shape[0] == 0 {
-			return false, nil
-		}
-		return f.contraction(n, a, 1, 1, func(shape []int64) channels {
-			return channels{group * shape[1], func(i int64) int64 {
-				in, rest := i/inner(shape, 0), i%inner(shape, 0)
-				return in/(shape[0]/group)*shape[1] + rest/inner(shape, 1)
-			}}
-		})
-	case "Gemm":
-		axis := 1
-		if n.Int("transB", 0) != 0 {
-			axis = 0
-		}
-		return f.contraction(n, a, float64(n.Float("alpha", 1)), float64(n.Float("beta", 1)), func(shape []int64) channels {
-			return channels{shape[axis], func(i int64) int64 { return i / inner(shape, axis) % shape[axis] }}
-		})
+	if of := n.Input(w.Operand); of == nil || len(of.Const.Shape) < 2 || slices.Contains(of.Const.Shape, 0) || !of.Const.Type.IsFloat() {
+		return false, nil
 	}
-	return false, nil
+	return f.contraction(n, a, w)
 }
 
 // inner is the number of elements below axis.
@@ -61,17 +41,34 @@ type channels struct {
 	of func(i int64) int64
 }
 
+// filtersOf returns the number of filters of weights, and the filter of an element. It returns false if
+// groups do not divide the weights.
+func filtersOf(n *ir.Node, w *ops.Weights, shape []int64) (channels, bool) {
+	axis, groups := 0, int64(1)
+	if axis, _ = w.Axes(n, len(shape)); w.Split(n) {
+		groups = n.Int("group", 1)
+	}
+	if groups < 1 || shape[0]%groups != 0 {
+		return channels{}, false
+	}
+	return channels{groups * shape[axis], func(i int64) int64 {
+		group := i / inner(shape, 0) / (shape[0] / groups)
+		return group*shape[axis] + i/inner(shape, axis)%shape[axis]
+	}}, true
+}
+
 // contraction scales the weights of a node that computes alpha*(x*w) + beta*bias.
-func (f *folder) contraction(n *ir.Node, a affine, alpha, beta float64, of func(shape []int64) channels) (bool, error) {
-	w := n.Inputs[1]
-	if w == nil || !w.Const.Type.IsFloat() || len(w.Const.Shape) < 2 || slices.Contains(w.Const.Shape, 0) || alpha == 0 {
+func (f *folder) contraction(n *ir.Node, a affine, of *ops.Weights) (bool, error) {
+	w := n.Inputs[of.Operand]
+	alpha, beta := float64(n.Float("alpha", 1)), float64(n.Float("beta", 1)) // of Gemm
+	outs, fits := filtersOf(n, of, w.Const.Shape)
+	if !fits || alpha == 0 {
 		return false, nil
 	}
-	bias, ok, err := biasOf(n, len(a.scale))
+	bias, ok, err := biasOf(n.Input(of.Bias), len(a.scale))
 	if err != nil || !ok {
 		return false, err
 	}
-	outs := of(w.Const.Shape)
 	if outs.n > int64(len(a.scale)) {
 		return false, nil // the shapes do not fit; the operator's own check says so
 	}
@@ -82,9 +79,11 @@ func (f *folder) contraction(n *ir.Node, a affine, alpha, beta float64, of func(
 		n.Attrs["beta"] = float32(1)
 	}
 	name := n.Outputs[0].Name
-	n.Inputs = append(n.Inputs, nil, nil)[:3]
-	n.Inputs[1] = ir.ConstValue(f.namer.Name(name+".weight"), scaled(w.Const, a.scale, outs))
-	n.Inputs[2] = ir.ConstValue(f.namer.Name(name+".bias"), edit.FloatTensor(w.Type, bias, int64(len(bias))))
+	for len(n.Inputs) <= of.Bias {
+		n.Inputs = append(n.Inputs, nil)
+	}
+	n.Inputs[of.Operand] = ir.ConstValue(f.namer.Name(name+".weight"), scaled(w.Const, a.scale, outs))
+	n.Inputs[of.Bias] = ir.ConstValue(f.namer.Name(name+".bias"), edit.FloatTensor(w.Type, bias, int64(len(bias))))
 	return true, nil
 }
 
@@ -107,11 +106,10 @@ func scaled(w *ir.Tensor, scale []float64, outs channels) *ir.Tensor {
 	})
 }
 
-// biasOf is the bias by channel; zeros where it is absent. One that differs by row
-// (Gemm's C may be a matrix) is none.
-func biasOf(n *ir.Node, channels int) (bias []float64, ok bool, err error) {
+// biasOf returns the bias by channel, or zeros if v is nil. It returns false if the bias differs by row,
+// as Gemm's C may.
+func biasOf(v *ir.Value, channels int) (bias []float64, ok bool, err error) {
 	bias = make([]float64, channels)
-	v := n.Input(2)
 	if v == nil {
 		return bias, true, nil
 	}

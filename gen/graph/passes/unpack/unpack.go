@@ -47,6 +47,7 @@ func run(g *ir.Graph, names *ir.Names) (changed bool, err error) {
 // weights are those of a product, rows x columns: integers of a byte, or their transpose, by blocks of rows.
 type weights struct {
 	n                    *ir.Node
+	operand              int
 	of, scale            *ir.Value
 	zero                 *ir.Value // or nil
 	turned               bool      // the constants have columns first
@@ -55,11 +56,13 @@ type weights struct {
 
 // weightsOf are the weights of a node, nil where it is no product of such, or something else reads them, which would need them as floats.
 func weightsOf(n *ir.Node, uses map[*ir.Value]int) *weights {
-	if n.Op != "MatMul" && n.Op != "Gemm" || len(n.Inputs) < 2 || n.Inputs[1] == nil || uses[n.Inputs[1]] != 1 {
+	of := ops.WeightsOf(n)
+	if !of.Factor() || n.Input(of.Operand) == nil || uses[n.Inputs[of.Operand]] != 1 {
 		return nil
 	}
-	w := &weights{n: n, turned: n.Op == "Gemm" && n.Int("transB", 0) != 0}
-	d := n.Inputs[1].Def
+	filters, _ := of.Axes(n, 2)
+	w := &weights{n: n, operand: of.Operand, turned: filters == 0}
+	d := n.Inputs[of.Operand].Def
 	if d != nil && d.Op == "Transpose" && slices.Equal(d.Ints("perm"), []int64{1, 0}) && uses[d.Inputs[0]] == 1 {
 		w.turned, d = !w.turned, d.Inputs[0].Def
 	}
@@ -128,11 +131,9 @@ func (w *weights) unpacked(names *ir.Names) (*ir.Node, error) {
 		Inputs: []*ir.Value{value(".packed", w.packed(base)), value(".scale", scale), value(".zero", zero)},
 		Attrs:  ir.Attrs{"rows": w.rows, "block_size": w.block},
 	}
-	w.n.Inputs[1] = v
-	if w.n.Op == "Gemm" {
-		w.n.Attrs = maps.Clone(w.n.Attrs)
-		delete(w.n.Attrs, "transB")
-	}
+	w.n.Inputs[w.operand] = v
+	w.n.Attrs = maps.Clone(w.n.Attrs)
+	delete(w.n.Attrs, "transB")
 	return v.Def, nil
 }
 
