@@ -18,8 +18,6 @@ import (
 	"rules_dnn/gen/graph/shape"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/program/plan"
-	"rules_dnn/gen/propose"
-	"rules_dnn/gen/propose/lower"
 	"rules_dnn/gen/selection/sel"
 	"rules_dnn/gen/target"
 )
@@ -123,25 +121,32 @@ func planProgram(s *State) error {
 type Switch struct{ Name, Doc string }
 
 // Switches for -disable.
-var Switches = []Switch{
+var Switches = slices.Concat([]Switch{
 	{"anchors", "contractions, windows, chains and layouts together; without: every block is a generic loop nest"},
 	{"contractions", "register tiles for contractions: convolutions, Gemm, MatMul"},
 	{"windows", "register tiles for depthwise convolutions; guards of pools as bounds of their loops"},
 	{"winograd", "Winograd convolutions: fewer products of transformed inputs and weights, which need up to four times the memory; on devices, only if their facts list transforms"},
 	{"pooled", "pooling fused with the convolution before it"},
-	{"chains", "row-wise reduction fusion (softmax, normalisations) as one block"},
-	{"attention", "a softmax and the products around it as one kernel of a device, with a running maximum and sum"},
+	{"moves", "data movement folded into the indices of its readers and producers; without: each is a kernel of its own"},
+}, fusionRules(), []Switch{
 	{"pruned", "kernels of convolutions and products that skip weights that are 0"},
 	{"reuse", "loads shared by rows of pixels, in convolutions that skip weights"},
 	{"reorder", "kernels sorted by their patterns, in convolutions that skip weights; without: each kernel is a branch, in the given order"},
 	{"vectors", "vectorized loops of generic nests"},
-	{"moves", "data movement folded into the indices of its readers and producers; without: each is a kernel of its own"},
 	{"layouts", "blocked layouts; without: every value is row-major"},
 	{"shared", "memory shared by a device's work-items; without: each computes on its own"},
 	{"images", "values in a device's texture memory"},
 	{"buffers", "values in a device's buffers; without: those that can be are in texture memory"},
 	{"processor", "blocks on the processor that the device can compute, too"},
 	{"versions", "extra kernels for small dimensions, if estimates are lower than for the usual ones"},
+})
+
+// fusionRules are the rules of fusion.
+func fusionRules() (out []Switch) {
+	for _, r := range fuse.Rules() {
+		out = append(out, Switch{r.Name, r.Doc})
+	}
+	return out
 }
 
 // placeOver leaves devices alone on which each value is an object of its own.
@@ -236,48 +241,22 @@ func sweepBlocks(s *State) error {
 // fuseBlocks sweeps again where the sweep is on: composing may leave operands behind that
 // nothing reads.
 func fuseBlocks(s *State) error {
-	o, t := s.selectOptions(), s.Target
+	t := s.Target
 	if s.Device != nil { // which runs what it can
 		t = s.Device
 	}
-	tasks, results, queued := t.Tasks, int64(0), 0.0
-	if g, err := t.WorkGroups(); err == nil && g.LocalBytes > 0 {
-		tasks = min(tasks, groupPoints*g.Units) // which its items share
-		results = g.Units * g.UnitItems
-		queued = g.Launch() * queuedPart
-	}
-	transforms := s.transforms(t)
-	memory := func(bytes float64) float64 { return float64(cachedPasses * t.Uncached(bytes)) }
-	if t.WorkItems() {
-		memory = s.deviceMemory(t)
-	}
-	estimates := sel.NewEstimator(s.Blocks.Facts, t, o)
-	fuse.Run(s.Blocks, fuse.Options{
-		Chains:     s.anchor("chains"),
-		Views:      o.Views(s.Target),
-		Moves:      t.WorkItems() && s.Enabled("moves"),
-		Apart:      !s.Enabled("moves"),
-		Latency:    estimates.Alone,
-		SumResults: results, SumParts: s.SumParts, Shared: estimates.Shared,
-		Split: func(b *block.Block) [][]*block.Block {
-			return propose.Splits(b, lower.NewEnv(t, s.Blocks.Facts, o.Options), transforms)
-		}, SplitAll: s.Winograd > 0,
-		Together:  s.together(t, o),
-		Attention: s.anchor("attention") && s.anchor("chains"), Queued: queued, Memory: memory,
-		Tasks: tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32)),
-	})
+	o := fuse.NewOptions(t)
+	o.Off = func(name string) bool { return !s.Enabled(name) }
+	o.Views = s.selectOptions().Views(s.Target)
+	o.Moves = o.Moves && s.Enabled("moves")
+	o.Apart = !s.Enabled("moves")
+	o.SumParts, o.SplitAll = s.SumParts, s.Winograd > 0
+	o.Estimator = sel.NewEstimator(s.Blocks.Facts, t, s.selectOptions(), s.transforms(t))
+	s.Fused = fuse.Run(s.Blocks, o)
 	if s.Enabled("sweep") {
 		block.Sweep(s.Blocks)
 	}
 	return nil
-}
-
-// together estimates blocks of a processor, whose windows of channels have these as lanes; nil: there are none.
-func (s *State) together(t *target.Target, o sel.Options) func([]*block.Block) float64 {
-	if t.WorkItems() || !s.anchor("windows") {
-		return nil
-	}
-	return func(all []*block.Block) float64 { return sel.EstimateTogether(all, s.Blocks.Facts, t, o) }
 }
 
 // transforms are the results along each axis of the transforms by which a device may compute convolutions.
@@ -291,31 +270,6 @@ func (s *State) transforms(t *target.Target) []int64 {
 		return g.Winograd
 	}
 }
-
-// cachedPasses is how often a processor moves what it stores and reads again in no cache: lines are read before they are stored. devicePasses is that of a
-// device, which stores whole lines, and deviceRate the part of its memory's rate that it gets: an NVIDIA H100 adds two values of 51 MB in 59 us
-// (docs/performance.md).
-const (
-	cachedPasses, devicePasses = 3, 2
-	deviceRate                 = 0.62
-)
-
-// deviceMemory is how long values take that a device stores and reads again, and that its second-level cache does not hold, in the unit of estimates; nil where
-// its items share nothing.
-func (s *State) deviceMemory(t *target.Target) func(bytes float64) float64 {
-	g, err := t.WorkGroups()
-	if err != nil || g.LocalBytes == 0 {
-		return nil
-	}
-	return func(bytes float64) float64 { return float64(devicePasses / deviceRate * t.Uncached(bytes) * g.Clock()) }
-}
-
-// queuedPart is the part of a launch's time that passes while the device computes the kernel before: on an NVIDIA H100 networks that have 24 launches
-// less gain 1 to 2 us for each.
-const queuedPart = 2.0 / 3
-
-// groupPoints is how many points a work-group should have at least.
-const groupPoints = 64
 
 // anchor reports whether one of the anchors is on.
 func (s *State) anchor(name string) bool { return s.Enabled("anchors") && s.Enabled(name) }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"rules_dnn/gen/fusion/block"
+	"rules_dnn/gen/fusion/fuse"
 	"rules_dnn/gen/fusion/tuning"
 	"rules_dnn/gen/graph/passes/precision"
 	"rules_dnn/gen/graph/samples"
@@ -54,6 +55,7 @@ func checkOrder(passes []Pass) error {
 type State struct {
 	Graph   *ir.Graph
 	Blocks  *block.Graph
+	Fused   []fuse.Applied // rules of fusion
 	Choice  *sel.Choice
 	Program *plan.Program
 	Target  *target.Target
@@ -206,6 +208,9 @@ func (s *State) text() string {
 		b.WriteString(s.Program.String())
 		b.WriteString(s.Program.KernelTexts())
 	case s.Blocks != nil:
+		for _, r := range s.Fused {
+			fmt.Fprintf(&b, "rule %s: %d\n", r.Name, r.Times)
+		}
 		b.WriteString(s.Blocks.String())
 		if s.Choice != nil {
 			b.WriteString(s.Choice.Text(s.Blocks))

@@ -57,7 +57,7 @@ func TestInStep(t *testing.T) {
 			}
 			bs, err := block.Form(g)
 			require.NoError(t, err)
-			fuse.Run(bs, fuse.Options{Chains: true})
+			fuse.Run(bs, fuse.Options{})
 			require.Len(t, bs.Blocks, 1)
 			b := bs.Blocks[0]
 			for _, inStep := range []int64{0, 1, 16} {

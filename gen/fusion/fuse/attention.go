@@ -12,10 +12,8 @@ import (
 
 // attend makes one block of each softmax and the two products around it, whose scores are in no memory then, where work-groups are estimated to take
 // less for it: the table allows one contraction in a block, and this is its exception for attention.
-func (f *fuser) attend() {
-	if !f.o.Attention || f.o.Shared == nil || f.o.Latency == nil {
-		return
-	}
+func attend(f *fuser) int {
+	n := 0
 	gone := map[*block.Block]bool{} // results of one are no scores of another
 	for i, b := range f.g.Blocks {
 		scores, rows, m := f.attention(b)
@@ -24,29 +22,29 @@ func (f *fuser) attend() {
 		}
 		gone[scores], gone[rows], gone[b] = true, true, true
 		f.g.Blocks[i] = m
+		n++
 	}
 	f.g.Blocks = slices.DeleteFunc(f.g.Blocks, func(b *block.Block) bool { return gone[b] })
+	return n
 }
 
 // attends compares estimates. Those of three kernels take it that what goes to memory goes there while they compute, which it does not where scores and what
 // a softmax makes of them stay in no cache: both are stored and read again.
 func (f *fuser) attends(scores, rows, product, all *block.Block) bool {
-	together := f.o.Shared(all)
+	together := f.o.Estimator.Shared(all)
 	if math.IsInf(together, 1) {
 		return false
 	}
-	apart := f.o.Latency(rows)
+	apart := f.o.Estimator.Alone(rows)
 	for _, b := range []*block.Block{scores, product} {
-		took := f.o.Shared(b)
+		took := f.o.Estimator.Shared(b)
 		if math.IsInf(took, 1) {
-			took = f.o.Latency(b)
+			took = f.o.Estimator.Alone(b)
 		}
 		apart += took
 	}
-	if f.o.Memory != nil {
-		apart += f.o.Memory(f.bytes(scores.Results[0]) + f.bytes(rows.Results[0]))
-	}
-	return together < apart-float64(2*f.o.Queued)
+	apart += f.o.Estimator.Memory(f.bytes(scores.Results[0]) + f.bytes(rows.Results[0]))
+	return together < apart-float64(2*f.o.Estimator.Queued())
 }
 
 // bytes is how many a value has, as far as that is known.

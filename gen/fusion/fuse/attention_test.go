@@ -47,7 +47,11 @@ func TestAttend(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := blocks(t, c.text)
-			Run(g, Options{Chains: true, Attention: !c.off, Latency: launches, Shared: c.shared})
+			o := Options{Estimator: prices{alone: launches, shared: c.shared}}
+			if c.off {
+				o.Off = off("attention")
+			}
+			Run(g, o)
 			require.NoError(t, g.Verify())
 			assert.Equal(t, c.want, summary(g))
 		})

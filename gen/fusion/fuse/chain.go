@@ -16,7 +16,7 @@ const maxRow = 1 << 16
 // anywhere in the rest; so the first can run row by row inside of the second. Softmax and
 // the normalisations are such chains. Contractions keep their own kernels.
 func chainLegal(f *fuser, p pair) bool {
-	if !f.o.Chains || f.viewed(p.first) || contracts(p.first) || contracts(p.second) {
+	if f.viewed(p.first) || contracts(p.first) || contracts(p.second) {
 		return false
 	}
 	if p.first.Stage.Combine == nil && !reduces(p.second) {

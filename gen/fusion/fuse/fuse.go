@@ -14,12 +14,15 @@ import (
 	"rules_dnn/gen/fusion/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
+	"rules_dnn/gen/target"
 )
 
 // Options say what takes part.
 type Options struct {
-	// Chains allows blocks of several stages.
-	Chains bool
+	// Off reports whether a rule is disabled, by its name. Nil: none is.
+	Off func(name string) bool
+	// Estimator prices blocks. Nil: all of them are without a price, and rules that compare prices do nothing.
+	Estimator Estimator
 	// Views keeps concatenations apart whose operands are then written where they belong.
 	Views bool
 	// Moves composes what only moves elements into what reads each of them several times, where that is estimated to pay: where a launch costs more
@@ -27,51 +30,53 @@ type Options struct {
 	Moves bool
 	// Apart leaves blocks that only move elements blocks of their own, to measure what composing them gains.
 	Apart bool
-	// Latency estimates a block's time, in any unit, +Inf where nothing is known to compute it; nil: what depends does not fuse.
-	Latency func(*block.Block) float64
 	// Tasks keep the whole chip busy, TaskElements is what one of them takes; 0: nothing is done for more tasks.
 	Tasks, TaskElements int64
 	// Lanes are how many neighbouring results of a reduction one task may take as a vector; 0: one.
 	Lanes int64
-	// SumResults is the most results of a product whose sums may be added in parts by one kernel and joined by another, where this is estimated to take
-	// less: a device has too few work-groups for them. Shared estimates what its groups take for a product, and Latency what joins. SumParts, where it
-	// is not 0, cuts all products that divide into so many, of 1 none.
-	SumResults, SumParts int64
-	Shared               func(*block.Block) float64
-	// Split gives ways to compute a block by several ones. That of the least estimate is taken where it is less than the block's or, by SplitAll, whatever it is.
-	Split    func(*block.Block) [][]*block.Block
-	SplitAll bool
-	// Together estimates blocks in the layouts that suit them best. Where it is given, convolutions of several filters for each channel read a copy that
-	// repeats the channels, where this is estimated to take less: lanes are then channels.
-	Together func([]*block.Block) float64
-	// Attention lets the products around a softmax and the softmax be one block, where this is estimated to take less.
-	// Queued is the part of an estimate that is a launch while the device computes the one before, which a launch less does not gain.
-	// Memory is how long so many bytes take that are stored and read again, in the unit of estimates, and 0 where caches hold them; nil: what is stored stays
-	// as near as estimates say.
-	Attention bool
-	Queued    float64
-	Memory    func(bytes float64) float64
 	// CacheBytes is what a task may read several times and find in its processor's own cache; 0: whatever it is.
 	CacheBytes int64
+	// SumResults is the most results of a product whose sums may be added in parts by one kernel and joined by another, where this is estimated to take
+	// less: a device has too few work-groups for them. SumParts, where it is not 0, cuts all products that divide into so many, of 1 none.
+	SumResults, SumParts int64
+	// SplitAll takes the best of the estimator's splits of a block, even if the block takes less.
+	SplitAll bool
 }
 
-// Run fuses to a fixed point, in each graph that a block runs too.
-func Run(g *block.Graph, o Options) {
+// groupPoints is how many points a work-group should have at least.
+const groupPoints = 64
+
+// NewOptions returns options with the facts of a chip.
+func NewOptions(t *target.Target) Options {
+	o := Options{Moves: t.WorkItems(), Tasks: t.Tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32))}
+	if g, err := t.WorkGroups(); err == nil && g.LocalBytes > 0 {
+		o.Tasks = min(o.Tasks, groupPoints*g.Units) // which its items share
+		o.SumResults = g.Units * g.UnitItems
+	}
+	return o
+}
+
+// Run fuses by all rules, in each graph that a block runs too. It returns how often each rule was applied.
+func Run(g *block.Graph, o Options) []Applied {
+	if o.Estimator == nil {
+		o.Estimator = Unpriced{}
+	}
+	out := make([]Applied, len(rules))
+	for i, r := range rules {
+		out[i].Name = r.Name
+	}
 	fused, names := 0, namesOf(g)
 	g.All(func(r *block.Graph) {
-		if o.Moves {
-			spread(r, names)
-		}
 		f := newFuser(r, o, fused)
 		f.names = names
-		for f.once() {
-		}
-		f.compact()
-		f.attend()
-		f.cutReductions()
+		f.run()
 		fused = f.fused
+		for i, n := range f.applied {
+			out[i].Times += n
+		}
 	})
 	g.SyncOperands()
+	return slices.DeleteFunc(out, func(a Applied) bool { return a.Times == 0 })
 }
 
 // fuser is the state of a run. While it runs, a block that was fused into another one leaves nil in
@@ -86,7 +91,8 @@ type fuser struct {
 	def      map[*ir.Value]*block.Block // what computes them
 	at       map[*block.Block]int       // places of blocks
 	outputs  map[*ir.Value]bool         // of the graph
-	todo     []todo                     // by row
+	todo     []todo                     // by rule
+	applied  []int                      // times, by rule
 	fused    int
 	names    *ir.Names
 	repeats  map[repeated]*ir.Value // copies of operands
@@ -95,15 +101,27 @@ type fuser struct {
 func newFuser(g *block.Graph, o Options, fused int) *fuser {
 	f := &fuser{g: g, o: o, trials: map[*block.Block][]trial{}, mappings: map[*block.Block]*mappings{}, sizes: map[*block.Block]*known{},
 		readers: map[*ir.Value]readers{}, def: map[*ir.Value]*block.Block{}, at: map[*block.Block]int{}, outputs: map[*ir.Value]bool{},
-		todo: make([]todo, len(rows)), fused: fused, repeats: map[repeated]*ir.Value{}}
+		todo: make([]todo, len(rules)), applied: make([]int, len(rules)), fused: fused, repeats: map[repeated]*ir.Value{}}
 	for _, v := range g.Outputs {
 		f.outputs[v] = true
 	}
-	for i, b := range g.Blocks {
+	return f
+}
+
+// index enters all blocks at their places.
+func (f *fuser) index() {
+	for i, b := range f.g.Blocks {
 		f.enter(b, i)
 		f.count(b, i)
 	}
-	return f
+}
+
+// compose fuses pairs to a fixed point.
+func (f *fuser) compose() {
+	f.index()
+	for f.once() {
+	}
+	f.compact()
 }
 
 // compact removes the places of blocks that were fused into others: of places the fuser knows nothing any more.
@@ -170,7 +188,7 @@ func (f *fuser) fresh() int {
 // change while they live.
 type trial struct {
 	first   *block.Block
-	illegal uint // the set of rows that cannot fuse the pair
+	illegal uint // the set of rules that cannot fuse the pair
 	refused bool // the pair is too large, or an estimate decided against it
 }
 
@@ -194,9 +212,12 @@ type pair struct {
 	n             int
 }
 
-// once fuses one pair, by the first row that fuses any.
+// once fuses one pair, by the first rule that fuses any.
 func (f *fuser) once() bool {
-	for i := range rows {
+	for i, r := range rules {
+		if r.pair == nil || !f.on(i) {
+			continue
+		}
 		for at, left := f.todo[i].take(len(f.g.Blocks)); left; at, left = f.todo[i].take(len(f.g.Blocks)) {
 			if f.into(i, at) {
 				return true
@@ -206,8 +227,8 @@ func (f *fuser) once() bool {
 	return false
 }
 
-// into fuses a block into the one at a place, by a row.
-func (f *fuser) into(row, at int) bool {
+// into fuses a block into the one at a place, by a rule.
+func (f *fuser) into(rule, at int) bool {
 	c := f.g.Blocks[at]
 	if c == nil {
 		return false
@@ -218,19 +239,20 @@ func (f *fuser) into(row, at int) bool {
 		}
 		p := pair{f.def[v], c, n}
 		t := f.trial(p)
-		if t.refused || t.illegal&(1<<row) != 0 {
+		if t.refused || t.illegal&(1<<rule) != 0 {
 			continue
 		}
-		if m := f.try(rows[row], p, t); m != nil {
+		if m := f.try(rules[rule].pair, p, t); m != nil {
+			f.applied[rule]++
 			f.replace(p.first, at, m)
 			return true
 		}
-		t.illegal |= 1 << row
+		t.illegal |= 1 << rule
 	}
 	return false
 }
 
-// replace puts m in the place of p and of the block at a place. All rows are tried again there, and where m's result is
+// replace puts m in the place of p and of the block at a place. All rules are tried again there, and where m's result is
 // read; no other block has other operands, and no other value fewer readers than before.
 func (f *fuser) replace(p *block.Block, at int, m *block.Block) {
 	c, from := f.g.Blocks[at], f.at[p]
@@ -247,8 +269,8 @@ func (f *fuser) replace(p *block.Block, at int, m *block.Block) {
 	}
 }
 
-// try fuses a pair by a row; nil where that is not legal or does not pay.
-func (f *fuser) try(r row, p pair, t *trial) *block.Block {
+// try fuses a pair by a composition; nil where that is not legal or does not pay.
+func (f *fuser) try(r *composition, p pair, t *trial) *block.Block {
 	if !composable(p.first) || !composable(p.second) || f.o.Apart && (p.first.Moves() || p.second.Moves()) || f.large(p) {
 		t.refused = true
 		return nil
@@ -304,9 +326,6 @@ func (f *fuser) verdict(p pair) verdict {
 // pays compares the estimates, as the paper does measured latencies (list 3.1, step 2.3). A block without an estimate is
 // never better, not even than others without one.
 func (f *fuser) pays(p pair, m *block.Block) bool {
-	if f.o.Latency == nil {
-		return false
-	}
 	fused := f.latency(m)
 	return !math.IsInf(fused, 1) && fused <= f.latency(p.first)+f.latency(p.second)
 }

@@ -178,7 +178,7 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := blocks(t, c.text)
-			Run(g, Options{Chains: true, Latency: always})
+			Run(g, Options{Estimator: prices{alone: always}})
 			require.NoError(t, g.Verify())
 			assert.Equal(t, c.want, summary(g))
 		})
@@ -208,7 +208,7 @@ func TestEstimatesDecide(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := blocks(t, text)
-			Run(g, Options{Latency: c.latency})
+			Run(g, Options{Off: off("chains"), Estimator: prices{alone: c.latency}})
 			require.NoError(t, g.Verify())
 			assert.Equal(t, c.want, summary(g))
 		})
@@ -229,10 +229,10 @@ func TestEstimatesAreKept(t *testing.T) {
 	}
 	fmt.Fprintf(&text, "  output %%v%d\n", moves)
 	estimated := map[*block.Block]int{}
-	Run(blocks(t, text.String()), Options{Latency: func(b *block.Block) float64 {
+	Run(blocks(t, text.String()), Options{Estimator: prices{alone: func(b *block.Block) float64 {
 		estimated[b]++
 		return 1
-	}})
+	}}})
 	require.GreaterOrEqual(t, len(estimated), moves, "blocks and what they become together")
 	for b, n := range estimated {
 		assert.Equal(t, 1, n, b.Label())
@@ -265,10 +265,8 @@ func TestNodesAreBounded(t *testing.T) {
 	}
 	fmt.Fprintf(&text, "  output %%v%d\n", 2*maxNodes+1)
 	g := blocks(t, text.String())
-	f := newFuser(g, Options{}, 0)
-	for f.once() {
-	}
-	f.compact()
+	f := newFuser(g, Options{Estimator: Unpriced{}}, 0)
+	f.compose()
 	require.Len(t, g.Blocks, 3)
 	for _, b := range g.Blocks {
 		assert.LessOrEqual(t, len(b.Origins), maxNodes)
@@ -347,15 +345,17 @@ func TestResumes(t *testing.T) {
 			text += fmt.Sprintf("  %%v%d ?[*] = ", i+1) + fmt.Sprintf(kind, args...) + "\n"
 		}
 		text += "  output %v30\n  output %v20\n"
-		o := Options{Chains: true, Latency: func(b *block.Block) float64 { return float64(len(b.Ops) * len(b.Ops)) }}
+		o := Options{Estimator: prices{alone: func(b *block.Block) float64 { return float64(len(b.Ops) * len(b.Ops)) }}}
 		g, again := blocks(t, text), blocks(t, text)
 		before := len(g.Blocks)
 		Run(g, o)
 		require.NoError(t, g.Verify())
 		f := newFuser(again, o, 0)
+		f.index()
 		for f.once() {
 			f.compact()
 			next := newFuser(again, o, f.fused)
+			next.index()
 			next.trials = f.trials
 			f = next
 		}

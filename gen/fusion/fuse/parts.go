@@ -40,64 +40,36 @@ func points(axes []te.Axis) sym.Expr {
 	return n
 }
 
-// cutReductions cuts those of few results that are made of many points, and computes others by several blocks.
-func (f *fuser) cutReductions() {
-	var out []*block.Block
-	for _, b := range f.g.Blocks {
-		if all := f.split(b); all != nil {
-			out = append(out, all...)
-			continue
-		}
-		if copied, depthwise := f.repeatChannels(b); depthwise != nil {
-			if copied != nil {
-				out = append(out, copied)
-			}
-			out = append(out, depthwise)
-			continue
-		}
-		parts, join := f.inParts(b)
-		if join == nil {
-			parts, join = f.productInParts(b)
-		}
-		if join != nil {
-			out = append(out, parts, join)
-		} else {
-			out = append(out, b)
-		}
-	}
-	f.g.Blocks = out
-}
-
-// inParts is a block as one that computes partial accumulators, and one that joins them; nil where it stays as it is.
-func (f *fuser) inParts(b *block.Block) (parts, join *block.Block) {
+// inParts returns a block that computes partial accumulators, and one that joins them, or nil.
+func (f *fuser) inParts(b *block.Block) []*block.Block {
 	s := b.Stage
 	if s == nil || s.Combine == nil || s.Update != nil || len(b.Placed) > 0 || contracts(b) {
-		return nil, nil
+		return nil
 	}
 	results, _ := points(s.Axes).Const()
 	lanes := max(min(f.o.Lanes, results), 1)
 	tasks := sym.CeilDiv(points(s.Axes), sym.Const(lanes), f.g.Facts)
 	if !f.scarce(tasks, sym.Scale(points(s.Reduce), lanes)) {
-		return nil, nil
+		return nil
 	}
 	few, _ := tasks.Const()
 	axis, n := cut(s.Reduce, (f.o.Tasks+few-1)/few)
 	if n == 0 {
-		return nil, nil
+		return nil
 	}
 	return f.cutAt(b, axis, n)
 }
 
-// cutAt is a block as two where an axis of its reduction is cut into n parts, and those before it are parts as a whole.
-func (f *fuser) cutAt(b *block.Block, axis int, n int64) (parts, join *block.Block) {
+// cutAt returns a block as two. An axis of its reduction is cut into n parts, and axes before it are parts as a whole.
+func (f *fuser) cutAt(b *block.Block, axis int, n int64) []*block.Block {
 	s := b.Stage
-	parts = &block.Block{Stage: f.partial(s, axis, n), Operands: b.Operands, Origins: b.Origins, Models: b.Models, Ops: b.Ops}
+	parts := &block.Block{Stage: f.partial(s, axis, n), Operands: b.Operands, Origins: b.Origins, Models: b.Models, Ops: b.Ops}
 	for k, r := range parts.Stage.Results {
 		name := fmt.Sprintf("%s.parts%d", b.Results[0].Name, k)
 		parts.Results = append(parts.Results, &ir.Value{Name: name, Type: r.DType(), Shape: parts.Stage.Shape(), HasShape: true})
 	}
-	join = &block.Block{Stage: joining(s, axis, n), Operands: slices.Concat(parts.Results, b.Operands), Results: b.Results, Origins: b.Origins, Models: b.Models, Ops: b.Ops}
-	return onlyRead(parts), onlyRead(join)
+	join := &block.Block{Stage: joining(s, axis, n), Operands: slices.Concat(parts.Results, b.Operands), Results: b.Results, Origins: b.Origins, Models: b.Models, Ops: b.Ops}
+	return []*block.Block{onlyRead(parts), onlyRead(join)}
 }
 
 // cut is where axes of a reduction are cut so that there are as many parts as are wanted, or not many more: those before the axis are

@@ -73,7 +73,7 @@ func TestParts(t *testing.T) {
 `, []string{"Softmax", "Softmax", "Softmax", "Softmax", "Softmax", "Softmax"}, "[64 2]"},
 	} {
 		g := blocks(t, c.text)
-		Run(g, Options{Chains: true, Tasks: 64, TaskElements: 64, Lanes: 8})
+		Run(g, Options{Tasks: 64, TaskElements: 64, Lanes: 8})
 		require.NoError(t, g.Verify(), c.name)
 		assert.Equal(t, c.want, summary(g), c.name)
 		assert.Equal(t, c.parts, fmt.Sprint(g.Blocks[0].Results[0].Shape), c.name)
@@ -87,7 +87,7 @@ func TestLongRows(t *testing.T) {
 		3: "input %x f32[1, 64, 256, 128]\n%y ?[*] = InstanceNormalization.6(%x, %s, %s)\noutput %y\n",
 	} {
 		g := blocks(t, "input %s f32[64]\n"+text)
-		Run(g, Options{Chains: true, CacheBytes: 64 << 10})
+		Run(g, Options{CacheBytes: 64 << 10})
 		require.NoError(t, g.Verify())
 		assert.Len(t, g.Blocks, want, text)
 	}

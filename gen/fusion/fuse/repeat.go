@@ -24,31 +24,31 @@ type repeated struct {
 	times int64
 }
 
-// repeatChannels is a convolution as one that reads a copy with a channel for each filter, and the block that computes this copy, nil where another block
-// has it; both nil where that is estimated to take longer.
-func (f *fuser) repeatChannels(b *block.Block) (copied, depthwise *block.Block) {
+// repeatChannels returns a convolution that reads a copy with a channel for each filter, after the block that computes the copy, unless another block
+// has done so. It returns nil if they are estimated to take longer.
+func (f *fuser) repeatChannels(b *block.Block) []*block.Block {
 	s := b.Stage
-	if f.o.Together == nil || s == nil || s.Combine == nil || s.Update != nil || len(b.Placed) > 0 || len(s.Values) != 1 || !contracts(b) || s.Values[0].DType() != ir.F32 {
-		return nil, nil
+	if s == nil || s.Combine == nil || s.Update != nil || len(b.Placed) > 0 || len(s.Values) != 1 || !contracts(b) || s.Values[0].DType() != ir.F32 {
+		return nil
 	}
 	if n, known := points(s.Reduce).Const(); !known || n < leastRepeatedTaps {
-		return nil, nil
+		return nil
 	}
 	l, axis, r := severalFilters(b)
 	if r.of == nil {
-		return nil, nil
+		return nil
 	}
 	v, all := f.repeats[r], []*block.Block(nil)
 	if v == nil {
-		copied = f.repeat(b, r, axis.Extent)
+		copied := f.repeat(b, r, axis.Extent)
 		v, all = copied.Results[0], append(all, copied)
 	}
-	depthwise = reading(b, l, r, axis, v)
-	if f.o.Together(append(all, depthwise)) >= f.o.Together([]*block.Block{b}) {
-		return nil, nil
+	all = append(all, reading(b, l, r, axis, v))
+	if f.o.Estimator.Together(all) >= f.o.Estimator.Together([]*block.Block{b}) {
+		return nil
 	}
 	f.repeats[r] = v
-	return copied, depthwise
+	return all
 }
 
 // severalFilters is the load of a factor of which several neighbours of an axis share each channel, and no axis of several points of the sum walks these.

@@ -35,12 +35,12 @@ func TestRepeat(t *testing.T) {
 		{"of any number of images", "symbol N 1..8\ninput %x f32[N, 8, 9, 9]\ninput %w f32[16, 1, 3, 3]\n" + conv("y", "w", "group = 8") + "output %y\n", less, []string{"[N 16 9 9]", "[N 16 7 7]"}},
 	} {
 		g := blocks(t, c.text)
-		Run(g, Options{Together: func(all []*block.Block) float64 {
+		Run(g, Options{Estimator: prices{together: func(all []*block.Block) float64 {
 			if len(all) == 1 && slices.ContainsFunc(all[0].Operands, func(v *ir.Value) bool { return v.Name == "x" }) {
 				return 2
 			}
 			return c.estimate
-		}})
+		}}})
 		require.NoError(t, g.Verify(), c.name)
 		var got []string
 		for _, b := range g.Blocks {

@@ -95,7 +95,7 @@ func (f *fuser) concatenation(b *block.Block) *concatenation {
 func (f *fuser) latency(b *block.Block) float64 {
 	k := f.known(b)
 	if k.latency == nil {
-		l := f.o.Latency(b)
+		l := f.o.Estimator.Alone(b)
 		k.latency = &l
 	}
 	return *k.latency

@@ -12,11 +12,11 @@ import (
 // split is a contraction as the blocks of the way to compute it of the least estimate; nil where the contraction as a whole, or parts of its sums, are
 // estimated to take less.
 func (f *fuser) split(b *block.Block) (best []*block.Block) {
-	if f.o.Split == nil || f.o.Shared == nil || f.o.Latency == nil || b.Stage == nil || b.Stage.Combine == nil || b.Stage.Update != nil || len(b.Placed) > 0 || !contracts(b) {
+	if b.Stage == nil || b.Stage.Combine == nil || b.Stage.Update != nil || len(b.Placed) > 0 || !contracts(b) {
 		return nil
 	}
 	least := math.Inf(1)
-	for _, all := range f.o.Split(b) {
+	for _, all := range f.o.Estimator.Splits(b) {
 		if took := f.together(all); best == nil || took < least {
 			best, least = all, took
 		}
@@ -32,9 +32,9 @@ func (f *fuser) split(b *block.Block) (best []*block.Block) {
 
 // whole estimates a contraction by one block, or by parts of its sums.
 func (f *fuser) whole(b *block.Block) float64 {
-	least := f.o.Shared(b)
-	if parts, join := f.productInParts(b); join != nil {
-		least = min(least, f.together([]*block.Block{parts, join}))
+	least := f.o.Estimator.Shared(b)
+	if parts := f.productInParts(b); parts != nil {
+		least = min(least, f.together(parts))
 	}
 	return least
 }
@@ -44,9 +44,9 @@ func (f *fuser) together(all []*block.Block) float64 {
 	sum := 0.0
 	for _, b := range all {
 		if contracts(b) {
-			sum += f.o.Shared(b)
+			sum += f.o.Estimator.Shared(b)
 		} else {
-			sum += f.o.Latency(b)
+			sum += f.o.Estimator.Alone(b)
 		}
 	}
 	return sum

@@ -13,7 +13,11 @@ const mostSpread = 4
 
 // spread gives each move that reads another move's result a block of its own for that, so that they become one: the elements are moved once
 // for each reader, and not once more for all of them. What they compute is named after the result.
-func spread(g *block.Graph, names *ir.Names) {
+func spread(f *fuser) (n int) {
+	if !f.o.Moves {
+		return 0
+	}
+	g, names := f.g, f.names
 	readers := map[*ir.Value][]*block.Block{}
 	for _, b := range g.Blocks {
 		for _, v := range b.Operands {
@@ -41,10 +45,12 @@ func spread(g *block.Graph, names *ir.Names) {
 				readers[o] = append(readers[o], &c)
 			}
 			out = append(out, &c)
+			n++
 		}
 	}
 	slices.Reverse(out)
 	g.Blocks = out
+	return n
 }
 
 // namesOf are those of a graph's values, and of the graphs' that its blocks run.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"rules_dnn/gen/fusion/block"
 )
 
 // TestSpread: each move that reads a move's result gets a block of its own for that; what computes, what callers get and what too many read stays one.
@@ -25,7 +26,7 @@ func TestSpread(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := blocks(t, c.text)
-			spread(g, namesOf(g))
+			spread(moving(g))
 			require.NoError(t, g.Verify(), "in an order in which they can run")
 			assert.Equal(t, c.want, summary(g))
 		})
@@ -36,13 +37,16 @@ func TestSpread(t *testing.T) {
 	g = blocks(t, move+"%a"+by+"%b"+by+"output %a\noutput %b")
 	Run(g, Options{})
 	assert.Len(t, g.Blocks, 3, "only where the options ask for it")
+	g = blocks(t, move+"%a"+by+"%b"+by+"output %a\noutput %b")
+	Run(g, Options{Moves: true, Off: off("spread")})
+	assert.Len(t, g.Blocks, 3, "the rule is disabled")
 }
 
 // TestSpreadNames: what is moved once more has a name that no value of the model has.
 func TestSpreadNames(t *testing.T) {
 	const by = " ?[*] = Transpose.13(%t) {perm = [0, 2, 1]}\n"
 	g := blocks(t, "input %x f32[2, 3, 4]\n%t ?[*] = Transpose.13(%x) {perm = [2, 0, 1]}\n%t.read1"+by+"%b"+by+"%t.read2"+by+"output %t.read1\noutput %b\noutput %t.read2")
-	spread(g, namesOf(g))
+	assert.Equal(t, 2, spread(moving(g)))
 	require.NoError(t, g.Verify())
 	var names []string
 	for _, b := range g.Blocks {
@@ -61,4 +65,11 @@ func TestApart(t *testing.T) {
 	Run(g, Options{Apart: true})
 	require.NoError(t, g.Verify())
 	assert.Equal(t, []string{"Exp+Neg", "Transpose", "Relu"}, summary(g))
+}
+
+// moving returns a fuser that may repeat data movement.
+func moving(g *block.Graph) *fuser {
+	f := newFuser(g, Options{Moves: true}, 0)
+	f.names = namesOf(g)
+	return f
 }

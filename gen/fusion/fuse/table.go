@@ -1,9 +1,6 @@
 package fuse
 
-import (
-	"rules_dnn/gen/fusion/block"
-	"rules_dnn/gen/ops"
-)
+import "rules_dnn/gen/ops"
 
 // verdict is the colour of a cell of DNNFusion's table 3.3.
 type verdict uint8
@@ -64,25 +61,4 @@ func paysAfterAny(second ops.MappingType) bool {
 		}
 	}
 	return true
-}
-
-// row is a way to fuse a first block into a second one.
-type row struct {
-	name string
-	// despite reports that the row is an exception to the table, which pays whatever the colour.
-	despite bool
-	// places reports that the first block's stages stay stages, of which the second one loads.
-	places bool
-	// legal reports that the row can fuse the pair without repeating work.
-	legal func(f *fuser, p pair) bool
-	// fuse is the two as one; nil where an index of it would be too long to write.
-	fuse func(f *fuser, p pair) *block.Block
-}
-
-// rows in the order in which they are tried on all pairs.
-var rows = []row{
-	{name: "weights of 4 bits into products", despite: true, legal: weightsLegal, fuse: inlineProducer},
-	{name: "producer into loads", legal: producerLegal, fuse: inlineProducer},
-	{name: "consumer onto results", legal: consumerLegal, fuse: appendConsumer},
-	{name: "row-wise reduction fusion", despite: true, places: true, legal: chainLegal, fuse: placeProducer},
 }

@@ -24,7 +24,7 @@ func TestEstimator(t *testing.T) {
 	require.Len(t, g.Blocks, 3)
 	for _, name := range []string{"x86_64_v4", "arm64", "hexagon_v68"} {
 		target := chipstest.Target(t, name)
-		e := NewEstimator(g.Facts, target, all)
+		e := NewEstimator(g.Facts, target, all, nil)
 		for range 2 {
 			for _, b := range g.Blocks {
 				assert.Equal(t, Estimate(b, g.Facts, target, all), e.Alone(b), name)

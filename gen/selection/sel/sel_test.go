@@ -39,7 +39,7 @@ func fused(t *testing.T, text string) *block.Graph {
 	require.NoError(t, shape.Infer(g))
 	b, err := block.Form(g)
 	require.NoError(t, err)
-	fuse.Run(b, fuse.Options{Chains: true})
+	fuse.Run(b, fuse.Options{})
 	require.NoError(t, b.Verify())
 	return b
 }
