@@ -14,47 +14,7 @@ import (
 	"rules_dnn/gen/fusion/block"
 	"rules_dnn/gen/ir"
 	"rules_dnn/gen/ops"
-	"rules_dnn/gen/target"
 )
-
-// Options say what takes part.
-type Options struct {
-	// Off reports whether a rule is disabled, by its name. Nil: none is.
-	Off func(name string) bool
-	// Estimator prices blocks. Nil: all of them are without a price, and rules that compare prices do nothing.
-	Estimator Estimator
-	// Views keeps concatenations apart whose operands are then written where they belong.
-	Views bool
-	// Moves composes what only moves elements into what reads each of them several times, where that is estimated to pay: where a launch costs more
-	// than indices do.
-	Moves bool
-	// Apart leaves blocks that only move elements blocks of their own, to measure what composing them gains.
-	Apart bool
-	// Tasks keep the whole chip busy, TaskElements is what one of them takes; 0: nothing is done for more tasks.
-	Tasks, TaskElements int64
-	// Lanes are how many neighbouring results of a reduction one task may take as a vector; 0: one.
-	Lanes int64
-	// CacheBytes is what a task may read several times and find in its processor's own cache; 0: whatever it is.
-	CacheBytes int64
-	// SumResults is the most results of a product whose sums may be added in parts by one kernel and joined by another, where this is estimated to take
-	// less: a device has too few work-groups for them. SumParts, where it is not 0, cuts all products that divide into so many, of 1 none.
-	SumResults, SumParts int64
-	// SplitAll takes the best of the estimator's splits of a block, even if the block takes less.
-	SplitAll bool
-}
-
-// groupPoints is how many points a work-group should have at least.
-const groupPoints = 64
-
-// NewOptions returns options with the facts of a chip.
-func NewOptions(t *target.Target) Options {
-	o := Options{Moves: t.WorkItems(), Tasks: t.Tasks, TaskElements: t.TaskElements, CacheBytes: t.L2 / 2, Lanes: int64(t.Lanes(ir.F32))}
-	if g, err := t.WorkGroups(); err == nil && g.LocalBytes > 0 {
-		o.Tasks = min(o.Tasks, groupPoints*g.Units) // which its items share
-		o.SumResults = g.Units * g.UnitItems
-	}
-	return o
-}
 
 // Run fuses by all rules, in each graph that a block runs too. It returns how often each rule was applied.
 func Run(g *block.Graph, o Options) []Applied {
