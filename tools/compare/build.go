@@ -196,12 +196,9 @@ func compileAll(cxx []string, chips library, work, runtime string, device bool) 
 		parts = append(parts, part{"runtime/opencl/*.cc", build.RuntimeCopts, runtime})
 	}
 	for n, part := range parts {
-		files, err := filepath.Glob(part.pattern)
-		if err != nil {
+		files, err := build.Sources(part.pattern)
+		if err != nil && n < ownParts {
 			return err
-		}
-		if len(files) == 0 && n < ownParts {
-			return fmt.Errorf("there are no files %s: run this command from the repository's root, or with bazel run", part.pattern)
 		}
 		for i, f := range files {
 			object := objectFile(part.objects, n, i)
