@@ -8,8 +8,8 @@ import (
 const (
 	// runCycles is the cost of a run of kernels besides the kernels. No processor predicts its end.
 	runCycles = 16
-	// crossing is the cost of a load that crosses cache lines beside other loads, measured on a Zen
-	// 4.
+	// crossing is the number of loads that each further cache line of a load costs, measured on
+	// a Zen 4.
 	crossing = 1
 	line     = loop.CacheLine
 )

@@ -200,8 +200,8 @@ func (a *attention) estimate(t attentionTile) float64 {
 	return max(cycles, read) + float64(attentionBeside*min(cycles, read))
 }
 
-// GroupCycles returns the estimated cycles of the best kernel of attention by work-groups, +Inf if there
-// is none.
+// GroupCycles returns the estimated cycles of the best kernel of attention by work-groups, or
+// +Inf.
 func GroupCycles(b *block.Block, env *lower.Env) float64 {
 	a := attentionOf(b, env)
 	if a == nil {

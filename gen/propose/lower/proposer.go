@@ -48,7 +48,7 @@ type Proposer struct {
 // Elements is the key of constants whose elements decide about kernels.
 const Elements = "elements"
 
-// One makes a function that returns one kernel, or nil, a function that returns kernels.
+// One adapts a function that returns one kernel, or nil.
 func One(propose func(*block.Block, *Env) (*Lowered, error)) func(*block.Block, *Env) ([]*Lowered, error) {
 	return func(b *block.Block, env *Env) ([]*Lowered, error) {
 		l, err := propose(b, env)

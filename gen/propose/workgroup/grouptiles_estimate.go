@@ -178,7 +178,7 @@ func TileCycles(b *block.Block, env *lower.Env) float64 {
 	}
 	all, err := g.keeping()
 	if err != nil {
-		return least // whoever makes the kernel says why
+		return least // making the kernel reports the error
 	}
 	for _, g := range all {
 		if tiles := g.tiles(); len(tiles) > 0 {

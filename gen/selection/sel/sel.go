@@ -225,12 +225,12 @@ func EstimateShared(b *block.Block, f sym.Facts, t *target.Target, o Options) fl
 }
 
 // estimateTasks returns the cycles of the best kernel whose tasks share what they read: of attention.
-// They are +Inf if there is none.
+// It returns +Inf if there is no such kernel.
 func estimateTasks(b *block.Block, f sym.Facts, t *target.Target, o Options) float64 {
 	least := math.Inf(1)
 	all, err := propose.Sharing(b, lower.NewEnv(t, f, o.Options))
 	if err != nil {
-		return least // whoever makes the kernel says why
+		return least // making the kernel reports the error
 	}
 	d := newSelector(&block.Graph{Facts: f}, t, o).host()
 	for _, l := range all {
