@@ -141,3 +141,20 @@ func TestSwitches(t *testing.T) {
 		assert.Equal(t, on, len(Splits(convolution, env, []int64{2})) > 0)
 	}
 }
+
+// TestAsked: the table asks for layouts of instructions, and knows products that take any order of
+// axes.
+func TestAsked(t *testing.T) {
+	bytes := lowertest.Formed(t, lowertest.WholePixels)
+	var wanted []string
+	env := lower.NewEnv(lowertest.Chip(t, "hexagon_v68"), nil, lower.Options{Contractions: true})
+	require.NoError(t, Layouts(bytes, env, func(v *ir.Value, l layout.Layout) { wanted = append(wanted, v.Name) }))
+	assert.Contains(t, wanted, "x")
+	product := lowertest.Formed(t, "input %x f32[64, 64]\ninput %w f32[64, 64]\n%y ?[*] = MatMul.13(%x, %w)\noutput %y")
+	sum := lowertest.Formed(t, "input %x f32[64, 64]\ninput %w f32[64, 64]\n%y ?[*] = Add.14(%x, %w)\noutput %y")
+	for _, on := range []bool{false, true} {
+		env := lower.NewEnv(lowertest.Chip(t, "x86_64_v3"), nil, lower.Options{Contractions: on})
+		assert.Equal(t, on, AnyOrder(product, env))
+		assert.False(t, AnyOrder(sum, env))
+	}
+}
